@@ -1,0 +1,1 @@
+"""The algorithm, free of I/O and of torch."""

@@ -1,0 +1,121 @@
+"""Algorithm 1 of the paper: active expectation maximisation with pseudo-labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from deepbass.core.acquire import ACQUIRE, Acquire
+from deepbass.core.admit import ADMIT, Admit
+from deepbass.core.belief import Belief
+from deepbass.core.config import Config
+from deepbass.core.labels import NO_ANSWERS, NO_IDS, Answers, Ids, Labels
+from deepbass.core.randomness import generator, seed_for
+
+UNTRAINED = -1  # the iteration before the initial training; 0 is the initial model
+
+
+class Learner(Protocol):
+    """A network and the pool it learns from, wherever they live: here, or on other machines."""
+
+    def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
+        """Train on the known labels, ``copies`` times each, and on the guesses once."""
+
+    def infer(self, ids: Ids | None, *, passes: int, seed: int) -> Belief:
+        """Make ``passes`` dropout passes over some samples, or over the whole pool for None."""
+
+
+class Oracle(Protocol):
+    """Whoever knows the truth. It has one verb and may answer late, partly, or never."""
+
+    def ask(self, ids: Ids) -> Answers:
+        """Put questions (maybe none) and return what has arrived, also to earlier questions."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a run stands between two iterations. With the learner's weights it is all a resume needs."""
+
+    labels: Labels
+    iteration: int = UNTRAINED  # how many are finished
+    ended: str | None = None  # why the run is over
+
+
+@dataclass(frozen=True)
+class Step:
+    """What happened in one iteration, for those who record and draw it."""
+
+    state: State
+    belief: Belief | None = None
+    threshold: float | None = None
+    asked: Ids = field(default_factory=lambda: NO_IDS)
+    answers: Answers = NO_ANSWERS
+
+
+Stop = Callable[[State], str | None]
+OnStep = Callable[[Step], None]
+
+
+def after(iterations: int) -> Stop:
+    """Make the rule that stops after a number of iterations."""
+    return lambda state: f"{iterations} iterations done" if state.iteration >= iterations else None
+
+
+@dataclass(frozen=True)
+class Method:
+    """The parts of the algorithm that can be swapped, each a value."""
+
+    config: Config
+    admit: Admit
+    acquire: Acquire
+    stop: Stop
+
+    @classmethod
+    def of(cls, config: Config) -> Method:
+        """Look the parts up by the names in the configuration."""
+        return cls(
+            config,
+            admit=ADMIT[config.admit],
+            acquire=ACQUIRE[config.acquire](config.quantile),
+            stop=after(config.iterations),
+        )
+
+
+def run(learner: Learner, oracle: Oracle, method: Method, state: State, on_step: OnStep) -> State:
+    """Run Algorithm 1 from any state to its end; ``on_step`` sees every finished iteration."""
+    config = method.config
+
+    def seed(purpose: str) -> int:
+        return seed_for(config.seed, state.iteration, purpose)
+
+    # lines 1-2: (D, L) := (X, G); train on what is known
+    if state.iteration == UNTRAINED:
+        learner.train(state.labels, epochs=config.initial_epochs, copies=config.copies, seed=seed("initial training"))
+        state = replace(state, iteration=0)
+        on_step(Step(state))
+
+    while (ended := method.stop(state)) is None:
+        # lines 4-5, the E-step: Monte-Carlo dropout over X and X'
+        belief = learner.infer(None, passes=config.passes_pool, seed=seed("infer pool"))
+
+        # lines 6-7: the known labels set the bar for "close enough"; what passes it joins D
+        known = learner.infer(state.labels.known, passes=config.passes_known, seed=seed("infer known"))
+        threshold = float(known.entropy.mean())
+        labels = method.admit(belief, threshold, state.labels)
+
+        # lines 8-10, the active part: ask about what is far from any class; an answer beats a guess
+        wanted = NO_IDS
+        if state.iteration % config.ask_every == 0:
+            rng = generator(config.seed, state.iteration, "acquire")
+            wanted = method.acquire(belief, labels.askable, config.ask_count, rng)
+        answers = oracle.ask(wanted)
+        labels = labels.wanted(wanted).answered(answers)
+
+        # line 11, the M-step: one epoch on answers, copied twenty times, and guesses
+        learner.train(labels, epochs=config.epochs, copies=config.copies, seed=seed("train"))
+
+        state = replace(state, labels=labels, iteration=state.iteration + 1)
+        on_step(Step(state, belief, threshold, wanted, answers))
+
+    return replace(state, ended=ended)

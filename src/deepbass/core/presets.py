@@ -1,0 +1,29 @@
+"""Named settings: the paper's, to the letter, and a quick one for a first look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepbass.core.config import _one_of
+
+# What differs from Config's defaults, which are the paper's MNIST experiment.
+_PAPER: dict[str, dict[str, Any]] = {
+    "toy": {"initial": 8, "iterations": 72, "ask_count": 2, "ask_every": 2, "admit": "step-wise"},
+}
+
+_QUICK: dict[str, Any] = {
+    "iterations": 40,
+    "ask_every": 2,
+    "passes_pool": 3,
+    "passes_known": 30,
+    "pool": 10_000,
+}
+
+PRESETS = ("paper", "quick")
+
+
+def preset(name: str, data: str) -> dict[str, Any]:
+    """Look up the settings of a preset for a data set."""
+    _one_of("preset", name, PRESETS)
+    paper = _PAPER.get(data, {})
+    return paper if name == "paper" else {**_QUICK, **paper}

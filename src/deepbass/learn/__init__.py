@@ -1,0 +1,1 @@
+"""Neural networks: models, Monte-Carlo dropout, and the learner that trains them."""

@@ -1,0 +1,1 @@
+"""Who answers: simulated, replayed, people."""

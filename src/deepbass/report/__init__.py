@@ -1,0 +1,1 @@
+"""What people look at: one self-contained HTML page a run."""

@@ -1,0 +1,1 @@
+"""What lasts: a run directory with its SQLite file and checkpoints."""
