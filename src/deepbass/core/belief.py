@@ -16,8 +16,8 @@ def entropy(probs_N_C: Floats) -> Floats:
     """Compute the normalised classification entropy H, in [0, 1]."""
     classes = probs_N_C.shape[-1]
     logs_N_C = np.log(np.where(probs_N_C > 0, probs_N_C, 1.0))  # 0 log 0 = 0
-    h_N = -(probs_N_C * logs_N_C).sum(-1) / np.log(classes)
-    return np.clip(h_N, 0.0, 1.0)  # rounding may step over an end by 1e-16
+    h_N: Floats = -(probs_N_C * logs_N_C).sum(-1) / np.log(classes)
+    return h_N.clip(0.0, 1.0)  # rounding may step over an end by 1e-16
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,8 @@ class Belief:
     @property
     def guess(self) -> Classes:
         """The pseudo-label psi: the class with the highest mean probability."""
-        return self.mean_N_C.argmax(1)
+        guess_N: Classes = self.mean_N_C.argmax(1)
+        return guess_N
 
     @property
     def entropy(self) -> Floats:
@@ -42,7 +43,8 @@ class Belief:
     @property
     def confidence(self) -> Floats:
         """The highest mean probability."""
-        return self.mean_N_C.max(1)
+        best_N: Floats = self.mean_N_C.max(1)
+        return best_N
 
     @property
     def margin(self) -> Floats:

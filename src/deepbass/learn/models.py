@@ -1,0 +1,117 @@
+"""The paper's two networks, and the hook for the user's own."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import nn
+
+from deepbass.core.config import Config
+from deepbass.core.errors import ConfigError
+from deepbass.core.loop import UNTRAINED
+from deepbass.core.randomness import seed_for
+
+
+def paper_cnn(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn.Sequential:
+    """Build the paper's convolutional network: 14,970 parameters on 28 x 28 grey images and ten classes."""
+    if len(shape) != 3 or min(shape[1:]) < 4:
+        raise ConfigError(
+            f"model 'cnn' needs images of at least 4 x 4 pixels (channels, height, width); the samples are {shape}. "
+            "Use model 'mlp', or your own."
+        )
+    channels, height, width = shape
+    layers: list[nn.Module] = []
+    for block in range(4):
+        layers += [
+            nn.Conv2d(channels if block == 0 else 16, 16, 3, padding=1),
+            nn.LeakyReLU(0.1),
+            nn.Dropout(dropout),
+        ]
+        if block in (1, 3):
+            layers.append(nn.MaxPool2d(2))
+    features = 16 * (height // 2 // 2) * (width // 2 // 2)
+    return _glorot(nn.Sequential(*layers, nn.Flatten(), nn.Linear(features, classes)))
+
+
+def paper_mlp(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn.Sequential:
+    """Build the paper's fully connected network: three hidden layers of fifty."""
+    layers: list[nn.Module] = [nn.Flatten()]
+    inputs = int(torch.Size(shape).numel())
+    for _ in range(3):
+        layers += [nn.Linear(inputs, 50), nn.LeakyReLU(0.1), nn.Dropout(dropout)]
+        inputs = 50
+    return _glorot(nn.Sequential(*layers, nn.Linear(inputs, classes)))
+
+
+def build(config: Config, shape: tuple[int, ...], classes: int) -> nn.Module:
+    """Make the configured model with initial weights that depend on the run's seed alone."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed_for(config.seed, UNTRAINED, "weights"))
+        if ":" in config.model:
+            return _users_own(config.model, shape, classes)
+        name = config.model
+        if name == "auto":
+            name = "cnn" if len(shape) == 3 and min(shape[1:]) >= 4 else "mlp"
+        return BUILT_IN[name](shape, classes, config.dropout)
+
+
+BUILT_IN: dict[str, Callable[[tuple[int, ...], int, float], nn.Module]] = {"cnn": paper_cnn, "mlp": paper_mlp}
+
+
+def check_name(model: str) -> None:
+    """Refuse a model name that no run could use, before any data is read."""
+    if model != "auto" and model not in BUILT_IN and ":" not in model:
+        raise ConfigError(
+            f"Unknown model {model!r}. Choose one of: auto, {', '.join(BUILT_IN)}, or name your own as "
+            "'file.py:function' or 'package.module:function'."
+        )
+
+
+def parameters(model: nn.Module) -> int:
+    """Count the learnable parameters."""
+    return sum(weights.numel() for weights in model.parameters() if weights.requires_grad)
+
+
+def _glorot(model: nn.Sequential) -> nn.Sequential:
+    """Start as Keras does: Glorot uniform kernels, biases zero."""
+    for layer in model:
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
+    return model
+
+
+def _users_own(reference: str, shape: tuple[int, ...], classes: int) -> nn.Module:
+    """Call the user's function, named as ``where:function``, with the sample shape and the number of classes."""
+    where, _, name = reference.rpartition(":")
+    function: Any = getattr(_import(where, reference), name, None)
+    if not callable(function):
+        raise ConfigError(f"model {reference!r}: there is no function {name!r} in {where!r}.")
+    model = function(shape, classes)
+    if not isinstance(model, nn.Module):
+        raise ConfigError(
+            f"model {reference!r}: {name}(shape={shape}, classes={classes}) returned a {type(model).__name__}; "
+            "it must return a torch.nn.Module that returns logits."
+        )
+    return model
+
+
+def _import(where: str, reference: str) -> ModuleType:
+    if not where.endswith(".py"):
+        try:
+            return importlib.import_module(where)
+        except ImportError as error:
+            raise ConfigError(f"model {reference!r}: cannot import {where!r}: {error}.") from error
+    path = Path(where)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise ConfigError(f"model {reference!r}: there is no file {where!r}.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
