@@ -1,1 +1,9 @@
 """Where samples come from: the Pool and its sources."""
+
+from deepbass.data.catalogue import NAMED, Named
+from deepbass.data.fetch import Where, fetch, where
+from deepbass.data.initial import choose_initial
+from deepbass.data.load import Data, from_arrays, load
+from deepbass.data.pool import Pool
+
+__all__ = ["NAMED", "Data", "Named", "Pool", "Where", "choose_initial", "fetch", "from_arrays", "load", "where"]

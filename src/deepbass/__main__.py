@@ -1,0 +1,5 @@
+"""Run the command as ``python -m deepbass``."""
+
+from deepbass.cli import main
+
+main()

@@ -1,0 +1,40 @@
+"""Choose the labels that a run knows from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from deepbass.core.errors import DataError
+from deepbass.core.labels import UNKNOWN, Classes, Ids
+from deepbass.core.randomness import generator
+
+
+def choose_initial(truth: Classes, classes: int | Sequence[str], count: int, seed: int) -> Ids:
+    """Draw the same number of every class; a remainder goes one each to classes drawn at random."""
+    names = [str(class_) for class_ in range(classes)] if isinstance(classes, int) else list(classes)
+    known = int(np.count_nonzero(truth != UNKNOWN))
+    if count > known:
+        raise DataError(f"initial = {count} labels were asked for, but only {known} samples have one: ask for fewer.")
+
+    rng = generator(seed, 0, "initial labels")
+    needed = np.full(len(names), count // len(names))
+    needed[rng.permutation(len(names))[: count % len(names)]] += 1
+    if not needed.all():
+        left_out = ", ".join(repr(names[class_]) for class_ in np.flatnonzero(needed == 0))
+        raise DataError(
+            f"initial = {count} labels leave a class with no initial label: {left_out}. "
+            f"Ask for {len(names)} or more, one for each of the {len(names)} classes."
+        )
+
+    chosen = []
+    for class_, need in enumerate(needed):
+        members = np.flatnonzero(truth == class_)
+        if len(members) < need:
+            raise DataError(
+                f"Class {names[class_]!r} has {len(members)} labelled samples, but {need} are needed "
+                f"for initial = {count} over {len(names)} classes: ask for fewer, or label more of it."
+            )
+        chosen.append(rng.choice(members, size=int(need), replace=False))
+    return np.sort(np.concatenate(chosen))

@@ -1,0 +1,56 @@
+"""Turn a list of image files with labels, which a folder or a table comes down to, into samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from deepbass.core.config import Config
+from deepbass.core.errors import DataError
+from deepbass.data.images import decode
+from deepbass.data.source import Part, Source, name_of
+
+NAMED_AT_MOST = 20  # so that a note stays readable when thousands are skipped
+
+
+class Listed(NamedTuple):
+    """One image file; sorts training images first, each part by name, so that ids are stable."""
+
+    validation: bool
+    name: str  # relative to the folder, with forward slashes
+    label: str  # empty: unknown
+
+
+def from_listing(path: Path, listing: Sequence[Listed], notes: Sequence[str], config: Config, progress: bool) -> Source:
+    """Decode all images together, so that both parts get one size, and colour or not."""
+    folder = path if path.is_dir() else path.parent
+    ordered = sorted(listing)
+    names = [image.name for image in ordered]
+    decoded = decode([folder / name for name in names], names, config, progress=progress)
+    if decoded.skipped and config.strict:
+        raise DataError(f"Unreadable images, and strict is on: {name_some(decoded.skipped)}. Repair or remove them.")
+    kept = [ordered[i] for i in decoded.kept]
+    train = sum(not image.validation for image in kept)
+    if not train:
+        reason = f": {name_some(decoded.skipped)}" if decoded.skipped else ""
+        raise DataError(f"{path} has no readable images to train with{reason}. Add some, one subfolder a class.")
+
+    def part(rows: slice) -> Part:
+        labels = [image.label for image in kept[rows]]
+        return Part(decoded.pixels[rows], labels, str(path), [image.name for image in kept[rows]])
+
+    if decoded.skipped:
+        notes = [*notes, f"{_count(decoded.skipped, 'image')} skipped: {name_some(decoded.skipped)}"]
+    validation = part(slice(train, None)) if train < len(kept) else None
+    return Source(name_of(path), part(slice(train)), validation, notes=tuple(notes))
+
+
+def name_some(things: Sequence[str]) -> str:
+    """Name things, up to a number that can be read."""
+    more = len(things) - NAMED_AT_MOST
+    return ", ".join(things[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
+
+
+def _count(things: Sequence[str], what: str) -> str:
+    return f"{len(things)} {what}{'s' if len(things) > 1 else ''}"

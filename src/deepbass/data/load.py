@@ -1,0 +1,111 @@
+"""Load data from anywhere into one form: a pool, its hidden truth, and a validation part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from deepbass.core.config import Config
+from deepbass.core.errors import DataError
+from deepbass.core.labels import UNKNOWN, Classes
+from deepbass.data.classes import as_labels, find_classes, to_classes
+from deepbass.data.draw import draw_pool, hold_out
+from deepbass.data.pool import Pool
+from deepbass.data.samples import as_samples
+from deepbass.data.source import Part, Source
+from deepbass.data.sources import open_source
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What a run learns from and is measured with."""
+
+    name: str  # "mnist", or the path's stem
+    pool: Pool
+    truth: Classes  # of the pool, for the oracle's eyes only; UNKNOWN where nobody knows
+    classes: tuple[str, ...]  # their names, in order
+    validation: Pool
+    validation_labels: Classes  # all known
+    notes: tuple[str, ...]  # what the user should be told
+
+
+def load(source: str, config: Config, *, folder: Path | None = None, progress: bool = False) -> Data:
+    """Load a data set by name (toy, digits, mnist, fashion-mnist) or from a path.
+
+    ``folder`` is where the user keeps files of named data sets, before the network is asked for them.
+    """
+    return assemble(open_source(source, config, folder, progress), config)
+
+
+def from_arrays(
+    X: ArrayLike,
+    y: ArrayLike,
+    X_val: ArrayLike | None = None,
+    y_val: ArrayLike | None = None,
+    *,
+    config: Config,
+    name: str = "arrays",
+) -> Data:
+    """Take data from arrays in memory, which are not copied; -1 (or no text) in ``y`` is an unknown label."""
+    if (X_val is None) != (y_val is None):
+        raise DataError("X_val and y_val go together: give both or neither.")
+    validation = None if X_val is None or y_val is None else Part(X_val, y_val, "X_val", "validation")
+    return assemble(Source(name, Part(X, y, "X", "train"), validation), config)
+
+
+def assemble(source: Source, config: Config) -> Data:
+    """Check a source, number its classes, and make pool and validation part of it."""
+    notes = list(source.notes)
+    pool, labels = _checked(source.train)
+    found = find_classes(labels, source.train.where)
+    truth = to_classes(labels, found, source.train.where)
+    classes = source.classes or tuple(str(class_) for class_ in found)
+
+    if source.validation is not None:
+        validation, labels = _checked(source.validation)
+        _check_alike(source.train, pool, source.validation, validation)
+        validation_labels = to_classes(labels, found, source.validation.where)
+        known = np.flatnonzero(validation_labels != UNKNOWN)
+        if len(known) < len(validation):
+            notes.append(f"{len(validation) - len(known)} validation samples without a label were left out")
+        validation, validation_labels = validation.part(known), validation_labels[known]
+    else:
+        held = hold_out(truth, len(classes), config.validation, config.seed)
+        validation, validation_labels = pool.part(held), truth[held]
+        rest = np.setdiff1d(np.arange(len(pool)), held)
+        pool, truth = pool.part(rest), truth[rest]
+    if not len(validation):
+        raise DataError(
+            f"{source.name} has no labelled samples to validate with: label some of the validation part, "
+            "or at least two samples of a class."
+        )
+
+    if config.pool is not None and config.pool > len(pool):
+        notes.append(f"pool = {config.pool} is more than the {len(pool)} training samples there are: all are used")
+    elif config.pool is not None:
+        drawn = draw_pool(truth, config.pool, config.seed)
+        pool, truth = pool.part(drawn), truth[drawn]
+    return Data(source.name, pool, truth, classes, validation, validation_labels, tuple(notes))
+
+
+def _checked(part: Part) -> tuple[Pool, NDArray[Any]]:
+    samples = as_samples(part.X, part.where)
+    return Pool(samples, part.names), as_labels(part.y, len(samples), part.where)
+
+
+def _check_alike(train: Part, pool: Pool, part: Part, validation: Pool) -> None:
+    """Refuse parts that a network would see as unlike things."""
+    if pool.shape != validation.shape:
+        raise DataError(
+            f"Samples of {part.where} have shape {validation.shape}, those of {train.where} {pool.shape}: "
+            "bring both to one shape."
+        )
+    if pool.pixels != validation.pixels:
+        raise DataError(
+            f"One of {train.where} and {part.where} holds uint8 pixels, which are divided by 256, and the other does "
+            "not: bring both to one type."
+        )

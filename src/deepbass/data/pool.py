@@ -1,0 +1,83 @@
+"""The pool: samples with stable ids, read a few at a time. It holds no labels: truth lives with the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from deepbass.core.errors import DataError
+from deepbass.core.labels import Ids
+
+LEVELS = 256  # the paper divides pixels by 256, not by 255
+
+
+class Pool:
+    """Samples with ids 0..n-1, taken from an array that may lie on disk."""
+
+    def __init__(self, samples: NDArray[Any], names: Sequence[str] | str, rows: Ids | None = None) -> None:
+        """Wrap an array of N samples, which is neither copied nor changed.
+
+        ``names`` holds one name a row of the array, or the part that the rows are numbered in, as in "train".
+        ``rows`` are the rows in use, in the order of their ids; None takes all.
+        """
+        self._samples = samples
+        self._names = names
+        self._rows: Ids = np.arange(len(samples)) if rows is None else rows
+        self.shape: tuple[int, ...] = samples.shape[1:]
+        self.pixels = samples.dtype == np.uint8  # bytes are divided by 256 when read
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Pool({len(self)} samples of shape {self.shape})"
+
+    def read(self, ids: ArrayLike) -> NDArray[np.float32]:
+        """Read some samples as the network sees them; only what is asked for is ever converted."""
+        values = self._samples[self._rows_of(ids)]
+        if self.pixels:
+            values = np.divide(values, LEVELS, dtype=np.float32)
+        return np.ascontiguousarray(values, dtype=np.float32)
+
+    def name(self, id_: int) -> str:
+        """Tell the name that a sample has outside: its file, or its place in the source, as in "train/43210"."""
+        row = int(self._rows_of([id_])[0])
+        return f"{self._names}/{row}" if isinstance(self._names, str) else self._names[row]
+
+    def picture(self, id_: int) -> NDArray[np.uint8] | None:
+        """Draw a sample as H x W (grey) or H x W x 3 (colour) pixels; None for what is no image."""
+        row = self._rows_of([id_])[0]
+        match self.shape:
+            case (1, _, _):
+                return _pixels(self._samples[row, 0])
+            case (3, _, _):
+                return _pixels(np.moveaxis(self._samples[row], 0, -1))
+        return None
+
+    def part(self, ids: ArrayLike) -> Pool:
+        """Make the pool of some of the samples; its ids start at 0, the outer names stay."""
+        return Pool(self._samples, self._names, self._rows_of(ids))
+
+    def _rows_of(self, ids: ArrayLike) -> Ids:
+        given = np.asarray(ids)
+        if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
+            raise DataError(f"Sample ids are a list of whole numbers, not {given.dtype} of shape {given.shape}.")
+        wrong = given[(given < 0) | (given >= len(self))]
+        if len(wrong):
+            raise DataError(f"Sample id {wrong[0]} does not exist: the pool has ids 0 to {len(self) - 1}.")
+        return self._rows[given.astype(np.int64)]
+
+
+def _pixels(values: NDArray[Any]) -> NDArray[np.uint8]:
+    """Turn values of any kind into pixels: bytes stay, [0, 1] is stretched to a byte, so is any other range."""
+    if values.dtype == np.uint8:
+        return np.array(values, order="C")
+    scaled = values.astype(np.float64)
+    low, high = float(scaled.min()), float(scaled.max())
+    if low >= 0.0 and high <= 1.0:
+        low, high = 0.0, 1.0
+    spread = high - low or 1.0  # a picture of one value has none
+    return np.round((scaled - low) / spread * 255).astype(np.uint8)

@@ -1,0 +1,121 @@
+"""The paper our figures are drawn on: one style for all of them, and no state shared with the caller's plots."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from deepbass.report.words import SPACE
+
+# Okabe and Ito's colours, told apart by colour-blind people; darkened where they also colour text on white
+BLUE, RED, GREEN, GREY = "#0067a5", "#b8470b", "#00795a", "#595f69"
+INK, FAINT = "#1b1f27", "#e3e6ea"
+
+WIDTH, HEIGHT = 4.7, 2.8  # inches: small, so that the text is still readable where a phone shows it smaller
+
+_STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
+    "font.size": 10,
+    "text.color": INK,
+    "text.parse_math": False,  # a class may be called "$x"
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": GREY,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlepad": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "axes.unicode_minus": True,
+    "grid.color": FAINT,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "ytick.left": False,
+    "lines.linewidth": 1.8,
+    "figure.facecolor": "white",
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "svg.fonttype": "none",  # text stays text: small files, and letters that our font lacks come from the reader's
+    "svg.hashsalt": "deepbass",  # ids by content, not by chance: the same run gives the same bytes
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw and save in our style; the caller's settings come back afterwards."""
+    with mpl.rc_context(), warnings.catch_warnings():
+        mpl.rcdefaults()  # a matplotlibrc of the user's is not to change what a report looks like
+        mpl.rcParams.update(_STYLE)
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        yield
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure with the words that go with it."""
+
+    name: str  # of the file
+    figure: Figure
+    alt: str  # what it shows, for those who cannot see it
+    caption: str = ""  # how to read it
+
+    def save(self, kind: str) -> bytes:
+        """Write the figure as a file of some kind, without the date."""
+        dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+        buffer = io.BytesIO()
+        with style():
+            self.figure.savefig(buffer, format=kind, metadata=dates.get(kind))
+        return buffer.getvalue()
+
+
+def blank(width: float = WIDTH, height: float = HEIGHT) -> Figure:
+    """Make an empty figure whose layout leaves room for every label and none for nothing."""
+    return Figure(figsize=(width, height), layout="compressed")
+
+
+def percent_axis(axes: Axes, values: Sequence[float]) -> None:
+    """Show shares in percent; a flat curve is not blown up to a mountain range."""
+    low, high = min(values), max(values)
+    span = max(high - low, 0.02)
+    # the ground is for marks; a line at 100 % keeps its full width
+    axes.set_ylim(max(0.0, low - 0.2 * span), min(1.0, high + 0.08 * span) + 0.02 * span)
+    axes.yaxis.set_major_formatter(lambda share, _: f"{round(100 * share, 6):g}{SPACE}%")
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+
+
+def whole_numbers(axes: Axes, label: str) -> None:
+    """Mark whole numbers only: there is no iteration 2.5."""
+    axes.set_xlabel(label)
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+
+
+def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], line: float = 0.09) -> None:
+    """Write (x, y, text, colour) beside the ends of curves, at least ``line`` of the axis apart."""
+    low, high = axes.get_ylim()
+    floor = -float("inf")
+    for x, y, text, colour in sorted(ends, key=lambda end: end[1]):
+        floor = max(y, floor + line * (high - low))
+        axes.annotate(
+            text,
+            (x, floor),
+            xytext=(6, 0),
+            textcoords="offset points",
+            color=colour,
+            weight="bold",
+            va="center",
+            annotation_clip=False,
+        )

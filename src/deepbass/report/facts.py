@@ -1,0 +1,167 @@
+"""What a report needs to know of a run, read once from its directory as plain values."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepbass.core.errors import StoreError
+from deepbass.store.events import Events
+from deepbass.store.rundir import RunDir
+
+
+@dataclass(frozen=True)
+class Question:
+    """One sample that the network asked for, and what has been said about it."""
+
+    order: int  # 1 is the first question of the run
+    sample: int
+    iteration: int
+    name: str
+    picture: NDArray[np.uint8] | None
+    answer: int | None  # None: still waiting
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """The numbers of one finished iteration; 0 is the initial model."""
+
+    number: int
+    metrics: Mapping[str, Any]
+    seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Field:
+    """What the network says of every place in the plane, and the points it learned from."""
+
+    xs: NDArray[np.float64]
+    ys: NDArray[np.float64]
+    probs: NDArray[np.float64]  # [iy, ix, class]
+    points: NDArray[np.float64]
+    truth: NDArray[np.int64]
+    known: NDArray[np.int64]
+    initial: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that a report says, and nothing about how it says it."""
+
+    path: Path
+    config: Mapping[str, Any]
+    data: Mapping[str, Any]
+    versions: Mapping[str, Any]
+    created_at: str
+    iterations: Sequence[Iteration]
+    initial: Sequence[int]  # the class of every label known at the start
+    questions: Sequence[Question]
+    field: Field | None
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the classes, in their order."""
+        return [str(name) for name in self.data.get("classes", [])]
+
+    @property
+    def planned(self) -> int | None:
+        """How many iterations the run is to have."""
+        return self.config.get("iterations")
+
+    @property
+    def done(self) -> int | None:
+        """The last finished iteration, or None before the initial model."""
+        return self.iterations[-1].number if self.iterations else None
+
+    @property
+    def asking(self) -> list[int]:
+        """The iterations that asked for labels."""
+        return sorted({question.iteration for question in self.questions})
+
+    @property
+    def waiting(self) -> int:
+        """How many questions have no answer yet."""
+        return sum(question.answer is None for question in self.questions)
+
+    def class_name(self, class_: int) -> str:
+        """Name a class, also one that the run does not list."""
+        return self.classes[class_] if class_ < len(self.classes) else f"class {class_}"
+
+    def series(self, metric: str) -> tuple[list[int], list[float]]:
+        """List iterations and values of a metric, without the gaps."""
+        pairs = [(it.number, value) for it in self.iterations if (value := number(it.metrics.get(metric))) is not None]
+        return [x for x, _ in pairs], [y for _, y in pairs]
+
+    def first(self, metric: str) -> float | None:
+        """Look a metric up in the initial model."""
+        return number(self.iterations[0].metrics.get(metric)) if self.iterations else None
+
+    def last(self, metric: str) -> float | None:
+        """Look a metric up in the newest iteration."""
+        return number(self.iterations[-1].metrics.get(metric)) if self.iterations else None
+
+    def seconds(self) -> dict[str, float]:
+        """Add up the time by part over all iterations, the longest first."""
+        total: dict[str, float] = {}
+        for iteration in self.iterations:
+            for part, value in iteration.seconds.items():
+                total[part] = total.get(part, 0.0) + (number(value) or 0.0)
+        return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+    def class_counts(self) -> tuple[Counter[int], Counter[int]]:
+        """Count the initial labels and the answered questions by class."""
+        # by sample: a question put twice is still one label
+        answers = {question.sample: question.answer for question in self.questions if question.answer is not None}
+        return Counter(self.initial), Counter(answers.values())
+
+
+def number(value: object) -> float | None:
+    """Take a metric as a number; None where it was not measured."""
+    if isinstance(value, int | float) and math.isfinite(value):
+        return value
+    return None
+
+
+def read_facts(path: Path) -> Facts:
+    """Read a run directory; it may still be growing."""
+    with RunDir.open(path, lock=False) as run:
+        about, events = run.about, run.events
+        return Facts(
+            path=path,
+            config=about["config"],
+            data=about["data"],
+            versions=about["versions"],
+            created_at=about["created_at"],
+            iterations=[Iteration(step.iteration, step.metrics, step.seconds) for step in events.steps()],
+            initial=[answer.class_ for answer in events.answers() if answer.iteration == 0],
+            questions=_read_questions(events),
+            field=_read_field(path / "field.npz"),
+        )
+
+
+def _read_questions(events: Events) -> list[Question]:
+    descriptions, labels = events.descriptions(), events.labels_now()
+    questions = []
+    for order, row in enumerate(events.questions(), start=1):
+        name, picture = descriptions.get(row.sample, ("", None))
+        answer = labels.get(row.sample)
+        questions.append(Question(order, row.sample, row.iteration, name or f"sample {row.sample}", picture, answer))
+    return questions
+
+
+def _read_field(path: Path) -> Field | None:
+    if not path.exists():
+        return None
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return Field(**{name: arrays[name] for name in Field.__dataclass_fields__})
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise StoreError(f"{path} cannot be read as a decision field ({error}). Delete it to do without.") from error

@@ -1,0 +1,190 @@
+"""One page that tells a run: self-contained, without scripts, readable on a phone, in the dark and on paper."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from deepbass.core.config import Config
+from deepbass.report.facts import Facts, read_facts
+from deepbass.report.figures import draw
+from deepbass.report.markup import data_uri, document, tag
+from deepbass.report.questions import questions
+from deepbass.report.words import counted, headline, percent, sentence, status
+from deepbass.store.files import replace_file
+
+# nothing may be loaded or run, even if a name found a way through the escaping
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+_COLUMNS = {
+    "known": "known labels",
+    "members": "pseudo-labels",
+    "validation_accuracy": "validation accuracy",
+    "pseudo_accuracy": "pseudo-label accuracy",
+    "guess_accuracy": "accuracy of all guesses",
+    "entropy_known": "entropy, known (θ)",
+    "entropy_pool": "entropy, pool",
+    "asked": "asked",
+    "answered": "answered",
+    "loss": "loss",
+}
+
+
+def write_report(path: Path) -> Path:
+    """Write ``report.html`` into a run directory, from what the directory holds."""
+    report = path / "report.html"
+    replace_file(report, document(_page(read_facts(path))))
+    return report
+
+
+def _page(facts: Facts) -> Element:
+    drawings = draw(facts)
+    cards = {name: _card(drawing.save("svg"), drawing.alt, drawing.caption) for name, drawing in drawings.items()}
+    return tag(
+        "html",
+        tag(
+            "head",
+            tag("meta", charset="utf-8"),
+            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+            tag("meta", name="color-scheme", content="light dark"),
+            tag("title", f"{facts.data.get('name', 'Run')}: {headline(facts)}"),
+            tag("style", files("deepbass.report").joinpath("page.css").read_text(encoding="utf-8")),
+        ),
+        tag(
+            "body",
+            _top(facts),
+            tag(
+                "main",
+                _figures("Result", cards, "accuracy", "labels", "field"),
+                _figures("What it guessed", cards, "pseudo-labels", "entropy"),
+                questions(facts),
+                _figures("Labels and time", cards, "classes", "time", after=_class_table(facts)),
+                _settings(facts),
+                _made_with(facts),
+                _numbers(facts),
+            ),
+        ),
+        lang="en",
+    )
+
+
+def _top(facts: Facts) -> Element:
+    said, resume = status(facts)
+    more = tag("span", " Carry on with ", tag("code", resume), ".") if resume else None
+    return tag(
+        "header",
+        tag("p", f"deepbass · {facts.data.get('name', 'run')}", class_="kicker"),
+        tag("h1", headline(facts)),
+        tag("p", sentence(facts), class_="lead"),
+        tag("p", tag("strong", said), more, class_="status open" if resume else "status"),
+    )
+
+
+def _figures(title: str, cards: dict[str, Element], *names: str, after: Element | None = None) -> Element | None:
+    shown = [cards[name] for name in names if name in cards]
+    if not shown:
+        return None
+    return tag("section", tag("h2", title), tag("div", *shown, class_="cards"), after)
+
+
+def _card(svg: bytes, alt: str, caption: str) -> Element:
+    # as an image, each figure keeps its ids to itself and can be saved with a right click
+    picture = tag("img", src=data_uri("image/svg+xml", svg), alt=alt)
+    return tag("figure", picture, tag("figcaption", caption) if caption else None)
+
+
+def _class_table(facts: Facts) -> Element:
+    initial, asked = facts.class_counts()
+    rows = [
+        tag("tr", tag("th", name, scope="row"), tag("td", counted(initial[i])), tag("td", counted(asked[i])))
+        for i, name in enumerate(facts.classes)
+    ]
+    return _folded("All classes", _table(["class", "known at the start", "asked for"], rows))
+
+
+def _settings(facts: Facts) -> Element:
+    """List the configuration; what is not at its default stands out, and says what the default is."""
+    defaults = Config().as_dict()
+    changed = {name for name, value in facts.config.items() if name not in defaults or defaults[name] != value}
+    items = []
+    for name, value in facts.config.items():
+        default = tag("small", f"default {_plain(defaults.get(name))}") if name in changed else None
+        kind = "changed" if name in changed else ""
+        items.append(tag("div", tag("dt", name), tag("dd", _plain(value), default), class_=kind))
+    note = "Bold: what differs from the default." if changed else "Every setting is at its default."
+    return tag(
+        "section", tag("h2", "Configuration"), tag("p", note, class_="note"), tag("dl", *items, class_="settings")
+    )
+
+
+def _made_with(facts: Facts) -> Element:
+    data = facts.data
+    known: dict[str, object] = {
+        "data": data.get("source"),
+        "samples": data.get("samples"),
+        "validation samples": data.get("validation"),
+        "classes": len(facts.classes),
+        "shape": " x ".join(map(str, data.get("shape", []))),
+        "network parameters": data.get("parameters"),
+        "started": f"{facts.created_at[:16].replace('T', ' ')} UTC",
+        **facts.versions,
+    }
+    items = [
+        tag("div", tag("dt", name), tag("dd", _plain(value)))
+        for name, value in known.items()
+        if value not in (None, "")
+    ]
+    notes = [tag("li", str(note)) for note in data.get("notes", [])]
+    return tag(
+        "section",
+        tag("h2", "Data and versions"),
+        tag("ul", *notes, class_="notes") if notes else None,
+        tag("dl", *items, class_="settings"),
+    )
+
+
+def _numbers(facts: Facts) -> Element | None:
+    """Table what the curves show, for those who want the numbers themselves."""
+    seen = {name for iteration in facts.iterations for name, value in iteration.metrics.items() if value is not None}
+    names = [name for name in _COLUMNS if name in seen] + sorted(seen - set(_COLUMNS))
+    if not names:
+        return None
+    rows = [
+        tag(
+            "tr",
+            tag("th", str(iteration.number), scope="row"),
+            *(tag("td", _value(name, iteration.metrics.get(name))) for name in names),
+        )
+        for iteration in facts.iterations
+    ]
+    table = _table(["iteration", *(_COLUMNS.get(name, name) for name in names)], rows)
+    return tag("section", tag("h2", "Numbers"), _folded(counted(len(rows), "iteration"), table))
+
+
+def _value(name: str, value: object) -> str:
+    if value is None:
+        return "–"
+    if name.endswith("accuracy") and isinstance(value, float):
+        return percent(value, 2)
+    return f"{value:.4f}" if isinstance(value, float) else _plain(value)
+
+
+def _table(heads: list[str], rows: list[Element]) -> Element:
+    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in heads)))
+    # a wide table scrolls in its own box, also by keyboard, and leaves the page as wide as the screen
+    return tag("div", tag("table", head, tag("tbody", *rows)), class_="scroll", tabindex="0", role="group")
+
+
+def _folded(title: str, content: Element) -> Element:
+    return tag("details", tag("summary", title), content)
+
+
+def _plain(value: object) -> str:
+    """Write a value of the configuration as a person would."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)

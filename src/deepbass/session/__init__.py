@@ -1,0 +1,1 @@
+"""A run put together: data, learner, oracle and run directory, started or resumed."""

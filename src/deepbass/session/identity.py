@@ -1,0 +1,40 @@
+"""What a run has to remember to be resumed on the same data, and to be understood later."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+from importlib import metadata
+
+import numpy as np
+import torch
+
+from deepbass import __version__
+from deepbass.data.load import Data
+
+_LOOKED_AT = 256  # samples read for a fingerprint: enough to notice other data, quick on a million
+
+
+def fingerprint(data: Data) -> str:
+    """Sum up the pool, its labels and its validation part, to notice on a resume that they are not the same."""
+    digest = hashlib.sha256()
+    for pool, labels in ((data.pool, data.truth), (data.validation, data.validation_labels)):
+        some = np.unique(np.linspace(0, len(pool) - 1, _LOOKED_AT).astype(np.int64))
+        digest.update(f"{len(pool)} {pool.shape} {data.classes}".encode())
+        digest.update(np.ascontiguousarray(labels, dtype="<i8").tobytes())
+        digest.update(pool.read(some).astype("<f4").tobytes())
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str | int]:
+    """List what the results may depend on."""
+    return {
+        "deepbass": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "safetensors": metadata.version("safetensors"),
+        "platform": f"{sys.platform} {platform.machine()}",
+        "threads": torch.get_num_threads(),
+    }

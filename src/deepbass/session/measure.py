@@ -1,0 +1,34 @@
+"""The numbers of an iteration. Accuracy against hidden labels is computed here, in simulations, and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deepbass.core.labels import UNKNOWN, Classes, Ids
+from deepbass.core.loop import Step
+
+Metrics = dict[str, float | int | None]
+
+
+def measure(step: Step, truth: Classes, validation_accuracy: float) -> Metrics:
+    """Describe the state after an iteration; what cannot be known is None."""
+    labels, belief = step.state.labels, step.belief
+    unknown = labels.unknown
+    about_unknown = belief.about(unknown) if belief is not None else None
+    return {
+        "validation_accuracy": validation_accuracy,
+        "known": len(labels.known),
+        "members": len(labels.members),
+        "pseudo_accuracy": _accuracy(labels.members, labels.guess[labels.members], truth),
+        "guess_accuracy": _accuracy(unknown, about_unknown.guess, truth) if about_unknown else None,
+        "entropy_known": step.threshold,
+        "entropy_pool": float(about_unknown.entropy.mean()) if about_unknown and len(unknown) else None,
+        "asked": len(step.asked),
+        "answered": len(np.unique(step.answers.ids)),
+    }
+
+
+def _accuracy(ids: Ids, guesses: Classes, truth: Classes) -> float | None:
+    """Compare guesses with the hidden labels, over the samples that have one."""
+    there = truth[ids] != UNKNOWN
+    return float((guesses[there] == truth[ids[there]]).mean()) if there.any() else None

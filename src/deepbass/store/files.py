@@ -1,0 +1,55 @@
+"""Writes that survive a power cut, and the error for writes that do not succeed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+from deepbass.core.errors import StoreError
+
+
+def now() -> str:
+    """Tell the time as ISO-8601 text in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file and wait until the disk has it."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the names in a folder: a rename is not durable before that."""
+    if os.name == "nt":  # Windows cannot open a folder; its renames are journalled
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file so that, whatever happens, its name holds the old content or the new, never a part."""
+    temporary = path.with_name(f".{path.name}.tmp-{os.getpid()}")
+    write_file(temporary, content)
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def write_failed(doing: str, run: Path, error: Exception, safe: int | None) -> StoreError:
+    """Make the error for a full or read-only disk; ``safe`` is the last iteration that is on it, if any."""
+    try:
+        free = f"{shutil.disk_usage(run).free / 1e6:,.1f} MB free"
+    except OSError:
+        free = "free space unknown"
+    reason = error.strerror if isinstance(error, OSError) else error
+    message = f"Cannot {doing} in {run}: {reason} ({free}). "
+    if safe is None:
+        return StoreError(f"{message}Nothing was saved yet: make room, delete {run} and start again.")
+    return StoreError(f"{message}Everything up to iteration {safe} is safe: make room, then `deepbass resume {run}`.")

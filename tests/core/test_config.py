@@ -1,0 +1,82 @@
+"""A wrong setting is refused when the configuration is made."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepbass.core.acquire import ACQUIRE
+from deepbass.core.admit import ADMIT
+from deepbass.core.config import Config
+from deepbass.core.errors import ConfigError
+from deepbass.core.loop import Method
+from deepbass.core.presets import PRESETS, preset
+
+
+def test_defaults_are_the_papers_mnist_experiment() -> None:
+    config = Config()
+    assert (config.initial, config.iterations, config.ask_count, config.ask_every) == (100, 200, 10, 10)
+    assert (config.passes_pool, config.passes_known, config.copies, config.initial_epochs) == (10, 100, 20, 100)
+    assert (config.batch_size, config.learning_rate, config.l2, config.dropout) == (256, 1e-3, 1e-3, 0.33)
+    assert (config.acquire, config.admit) == ("max-entropy", "all-data")
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"acquire": "max-entorpy"}, "Did you mean 'max-entropy'"),
+        ({"admit": "some"}, "all-data, step-wise, none"),
+        ({"device": "tpu"}, "auto, cpu, cuda, mps"),
+        ({"iteration": 3}, "Did you mean 'iterations'"),
+        ({"seed": "1"}, "seed = '1'"),
+        ({"seed": True}, "seed = True"),
+        ({"seed": -1}, "0 or more"),
+        ({"iterations": 1.5}, "iterations = 1.5"),
+        ({"ask_count": 0}, "1 or more"),
+        ({"pool": 1}, "2 or more"),
+        ({"pool": "all"}, "pool = 'all'"),
+        ({"quantile": 1.0}, "below 1"),
+        ({"validation": 0.0}, "between 0 and 1"),
+        ({"validation": float("nan")}, "between 0 and 1"),
+        ({"learning_rate": 0.0}, "above 0"),
+        ({"learning_rate": float("nan")}, "above 0"),
+        ({"oracle_error": 1.5}, "below 1"),
+        ({"oracle": "replay"}, "go together"),
+        ({"keep_checkpoints": 1}, "2 or more"),
+        ({"strict": 1}, "strict = 1"),
+    ],
+)
+def test_a_wrong_setting_is_named(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        Config.of(settings)
+    assert says in str(refused.value)
+
+
+def test_every_policy_can_be_configured_with_dashes_or_underscores() -> None:
+    for acquire in ACQUIRE:
+        for admit in ADMIT:
+            config = Config(acquire=acquire.replace("-", "_"), admit=admit.replace("-", "_"))
+            assert (config.acquire, config.admit) == (acquire, admit)
+            Method.of(config)
+
+
+def test_a_configuration_survives_being_written_down() -> None:
+    config = Config(seed=3, acquire="bald", pool=500, validation=0.25)
+    assert Config.of(config.as_dict()) == config
+
+
+def test_presets_are_valid_for_every_data_set() -> None:
+    for name in PRESETS:
+        for data in ("toy", "digits", "mnist", "fashion-mnist", "some/folder"):
+            Config.of(preset(name, data))
+    with pytest.raises(ConfigError, match="Unknown preset 'fast'"):
+        preset("fast", "mnist")
+
+
+def test_every_setting_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
+    missing = [field.name for field in fields(Config) if f"`{field.name}`" not in page]
+    assert not missing

@@ -1,0 +1,182 @@
+"""The page: alone, escaped, true to the store, and presentable for odd runs too."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deepbass.core.errors import DeepBassError, StoreError
+from deepbass.report import write_report
+from deepbass.store.rundir import RunDir
+
+from .parsed import Page
+from .runs import METRICS, add_field, make_run
+
+NASTY = ["<script>alert(1)</script>", "a & b", "$\\frac{", '"><img src=x onerror=alert(1)>', "猫 naïve", "x" * 300]
+
+ODD_RUNS: dict[str, dict[str, Any]] = {
+    "finished": {},
+    "two classes": {"classes": ["benign", "malignant"]},
+    "a hundred classes": {"classes": [f"the remarkably long name of class {i}" for i in range(100)]},
+    "nasty names": {"classes": NASTY, "name": NASTY[0], "sample_name": NASTY[3], "notes": NASTY},
+    "nothing trained": {"done": None},
+    "only the initial model": {"done": 0},
+    "one iteration": {"done": 1},
+    "never asked": {"acquire": "none"},
+    "nobody answers": {"waiting": 3, "oracle": "people"},
+    "not pictures": {"picture": None},
+    "colour photographs": {"picture": (90, 200, 3)},
+    "no accuracy": {"without": ["validation_accuracy", "pseudo_accuracy", "guess_accuracy"]},
+    "no counts": {"without": ["known", "members", "asked", "answered"]},
+    "no metrics": {"without": METRICS},
+    "a thousand questions": {"ask_count": 350, "picture": (8, 8)},
+}
+
+
+def files_of(run: Path) -> set[str]:
+    """List a run's files, without those that SQLite puts beside its own for readers."""
+    return {file.name for file in run.iterdir()} - {"run.db-shm", "run.db-wal"}
+
+
+@pytest.fixture(params=ODD_RUNS)
+def odd_run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return make_run(tmp_path / "run", **ODD_RUNS[request.param])
+
+
+def test_the_page_is_whole_alone_and_the_same_each_time(odd_run: Path) -> None:
+    before = files_of(odd_run)
+    report = write_report(odd_run)
+    first = report.read_bytes()
+    page = Page.read(report)
+
+    # alone: nothing is fetched, nothing runs, nothing else is written
+    for _, attributes in page.elements:
+        for name in ("src", "href", "srcset", "action", "data", "poster"):
+            assert attributes.get(name, "data:").startswith("data:")
+        assert not any(name.startswith("on") for name in attributes)
+    assert not {"script", "link", "iframe", "object", "embed", "svg", "base"} & {name for name, _ in page.elements}
+    assert not re.search(r"url\(|@import", "".join(page.said("style")))
+    assert files_of(odd_run) == before | {"report.html"}
+
+    # whole: a title, one headline, a text for each picture
+    assert len(page.said("title")) == len(page.said("h1")) == 1
+    assert all(image["alt"] for image in page.all("img"))
+
+    assert write_report(odd_run).read_bytes() == first
+
+
+def test_a_name_is_never_markup(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", classes=NASTY, name=NASTY[0], sample_name=NASTY[3], notes=NASTY)
+    page = Page.read(write_report(run))
+    assert set(NASTY) <= set(page.said("th"))
+    assert set(NASTY) <= set(page.said("li"))
+    assert any(image["alt"].startswith(NASTY[3]) for image in page.all("img"))
+    assert not page.all("script")
+    assert not [image for image in page.all("img") if "onerror" in image]
+
+
+def test_the_numbers_are_the_stores(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    page = Page.read(write_report(run))
+    with RunDir.open(run, lock=False) as opened:
+        steps, answers = opened.events.steps(), opened.events.answers()
+
+    accuracy = [step.metrics["validation_accuracy"] for step in steps]
+    assert accuracy[0] is not None
+    assert accuracy[-1] is not None
+    now, then = f"{100 * accuracy[-1]:.1f} %", f"{100 * accuracy[0]:.1f} %"
+    headline = f"{now} validation accuracy with 19 labels (initial model: {then} with 10)"
+    assert headline in page.text.splitlines()
+    for value in accuracy:
+        assert value is not None
+        assert f"{100 * value:.2f} %" in page.text
+
+    said = Counter(page.said("b"))
+    asked = Counter(str(answer.class_) for answer in answers if answer.source != "initial")
+    assert said == asked
+    assert "9 questions, 9 answered." in page.text
+
+
+def test_a_taken_back_answer_is_waited_for_again(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    with RunDir.open(run) as opened:
+        opened.events.answer(opened.events.questions()[0].sample, -1)
+    page = Page.read(write_report(run))
+    assert page.said("b")[0] == "waiting"
+    assert page.said("b").count("waiting") == 1
+    assert "9 questions, 8 answered." in page.text
+
+
+@pytest.mark.parametrize(
+    ("done", "said"), [(12, "Finished after 12 iterations."), (5, "Stopped after iteration 5 of 12.")]
+)
+def test_the_page_says_whether_the_run_is_at_its_end(tmp_path: Path, done: int, said: str) -> None:
+    run = make_run(tmp_path / "run", done=done)
+    page = Page.read(write_report(run))
+    assert said in page.text
+    assert (f"deepbass resume {run.as_posix()}" in page.text) == (done < 12)
+
+
+def test_changed_settings_stand_out(tmp_path: Path) -> None:
+    page = Page.read(write_report(make_run(tmp_path / "run", copies=7)))
+    changed = [attributes for attributes in page.all("div") if attributes.get("class") == "changed"]
+    assert len(changed) == 5  # initial, iterations, ask_count, ask_every, copies
+    assert "default 20" in page.text
+
+
+def test_the_page_is_bounded_however_much_is_asked(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", done=9, ask_count=400, picture=(65, 100, 3))
+    report = write_report(run)
+    assert len(Page.read(report).said("b")) == 1000
+    assert report.stat().st_size < 10e6  # of noise, which no compression makes smaller
+
+
+@pytest.mark.parametrize("classes", [2, 12])
+def test_two_dimensional_data_shows_its_decision_field(tmp_path: Path, classes: int) -> None:
+    run = make_run(tmp_path / "run", classes=[f"class {i}" for i in range(classes)], picture=None, done=1)
+    add_field(run, classes)
+    (field,) = [
+        image for image in Page.read(write_report(run)).all("img") if image["alt"].startswith("Map of the plane")
+    ]
+    assert "60 points, 9 of them" in field["alt"].replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_a_damaged_field_is_named(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    for content in (b"", b"PK\x03\x04 torn", b"not an archive"):
+        (run / "field.npz").write_bytes(content)
+        with pytest.raises(StoreError, match=r"field\.npz"):
+            write_report(run)
+    np.savez(run / "field.npz", xs=np.zeros(3))
+    with pytest.raises(StoreError, match=r"field\.npz"):
+        write_report(run)
+
+
+def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeepBassError, match="not a run"):
+        write_report(tmp_path)
+
+
+def test_a_missing_matplotlib_is_explained_and_importing_needs_neither_it_nor_torch(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", done=1)
+    code = (
+        "import sys, pathlib; sys.modules['matplotlib'] = None; sys.modules['torch'] = None\n"
+        "from deepbass.core.errors import DeepBassError\n"
+        "from deepbass.report import write_report\n"
+        "try: write_report(pathlib.Path(sys.argv[1]))\n"
+        "except DeepBassError as error: print(error)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, run], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "pip install 'deepbass[plot]'" in done.stdout
+    assert not (run / "report.html").exists()
