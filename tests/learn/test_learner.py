@@ -105,6 +105,7 @@ def test_a_known_label_weighs_twenty_times_a_guess() -> None:
 
     pool = Spy(blobs()[0].read(np.arange(SAMPLES)))
     subject = LocalLearner(paper_mlp((4,), CLASSES), pool, CLASSES, Config())
+    seen.clear()
     subject.train(labels, epochs=2, copies=20, seed=0)
     assert (seen.count(0), seen.count(1), seen.count(41)) == (40, 2, 0)
     assert seen[: len(seen) // 2] != seen[len(seen) // 2 :]  # another order in every epoch
@@ -195,12 +196,11 @@ def test_a_saturated_model_is_not_mistaken_for_one_without_dropout() -> None:
 
 @pytest.mark.parametrize(
     ("model", "says"),
-    [(nn.Linear(4, 2), r"\(32, 3\).*returned \(32, 2\)"), (nn.LSTM(4, 3, batch_first=True), "a tuple")],
+    [(nn.Linear(4, 2), r"\(2, 3\).*returned \(2, 2\)"), (nn.LSTM(4, 3, batch_first=True), "a tuple")],
 )
-def test_a_model_that_returns_no_logits_is_refused(model: nn.Module, says: str) -> None:
-    pool, classes = blobs()
+def test_a_model_that_returns_no_logits_is_refused_at_once(model: nn.Module, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        learner(model).evaluate(pool, classes)
+        learner(model)
 
 
 def test_divergence_is_said_not_trained_on() -> None:
@@ -211,7 +211,7 @@ def test_divergence_is_said_not_trained_on() -> None:
 
 def test_a_model_without_parameters_is_refused() -> None:
     with pytest.raises(ConfigError, match="no learnable parameters"):
-        learner(nn.Dropout(0.5))
+        learner(nn.Sequential(nn.AdaptiveAvgPool1d(CLASSES), nn.Dropout(0.5)))
 
 
 def test_batch_norm_trains_although_one_sample_is_left_over() -> None:
@@ -260,3 +260,17 @@ def test_an_absent_device_is_refused_and_auto_finds_one() -> None:
     absent = "mps" if not torch.backends.mps.is_available() else "cuda"
     with pytest.raises(ConfigError, match="not available here"):
         pick_device(absent)
+
+
+def test_lazy_layers_learn_their_size_from_the_pool() -> None:
+    _, classes = blobs()
+    model = nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.Dropout(0.2), nn.LazyLinear(CLASSES))
+    subject = learner(model)
+    subject.train(all_known(classes), epochs=1, copies=1, seed=0)
+    subject.rehearse()
+
+
+def test_a_model_without_dropout_is_refused_before_training() -> None:
+    with pytest.raises(NoDropoutError):
+        learner(nn.Linear(4, CLASSES)).rehearse()
+    learner(nn.Linear(4, CLASSES), passes_pool=0).rehearse()

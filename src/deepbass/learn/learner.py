@@ -18,6 +18,8 @@ from deepbass.core.belief import Belief, BeliefSum, Floats
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DeepBassError, NoDropoutError, StoreError
 from deepbass.core.labels import Classes, Ids, Labels
+from deepbass.core.loop import UNTRAINED
+from deepbass.core.randomness import seed_for
 from deepbass.core.samples import Samples
 from deepbass.learn.dropout import QuickDropout, dropout_on, evaluating, training
 
@@ -42,7 +44,15 @@ class LocalLearner:
         self.seconds: defaultdict[str, float] = defaultdict(float)  # time spent, by what it was spent on
         self._pool, self._classes, self._config = pool, classes, config
         self._on_progress = on_progress
+        with torch.no_grad(), evaluating(self.model), self._seeded(seed_for(config.seed, UNTRAINED, "lazy weights")):
+            self._logits(self._read(pool, np.arange(2)))  # a misfit shows at once, and lazy layers learn their size
         self._optimiser = _adam(self.model, config)
+
+    def rehearse(self) -> None:
+        """Make a few dropout passes over a few samples, to refuse a model without dropout before it is trained."""
+        passes = min(self._config.passes_pool, 4)
+        self.infer(np.arange(min(32, len(self._pool))), passes=passes, seed=0)
+        self.seconds.clear()
 
     def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
         """Minimise the cross-entropy (eq. 1) plus L2 over the curriculum, in a fresh random order every epoch."""

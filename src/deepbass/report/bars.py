@@ -41,7 +41,7 @@ def class_balance(facts: Facts) -> Drawing | None:
         handletextpad=0.5,
         frameon=False,
     )
-    totals = ", ".join(f"{facts.class_name(c)} {initial[c]} and {asked[c]}" for c in shown[:MOST_CLASSES])
+    totals = ", ".join(f"{name} {a} and {b}" for name, a, b in zip(names, starts, added, strict=True))
     return Drawing(
         "classes",
         figure,

@@ -46,8 +46,7 @@ def accuracy_by_labels(facts: Facts) -> Drawing | None:
     """Draw what each label bought: accuracy against the number of known labels."""
     known, accuracy = (dict(zip(*facts.series(metric), strict=True)) for metric in ("known", "validation_accuracy"))
     both = [(known[i], accuracy[i]) for i in known if i in accuracy]
-    last = dict(sorted(both))  # of each number of labels, overwritten below in the order of the iterations
-    last.update(both)
+    last = dict(sorted(dict(both).items()))  # dict keeps the last iteration with so many labels
     if len(last) < 2:
         return None
     xs, ys = list(last), list(last.values())

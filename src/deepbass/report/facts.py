@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.errors import StoreError
+from deepbass.core.labels import UNKNOWN
 from deepbass.store.events import Events
 from deepbass.store.rundir import RunDir
 
@@ -141,7 +142,9 @@ def read_facts(path: Path) -> Facts:
             versions=about["versions"],
             created_at=about["created_at"],
             iterations=[Iteration(step.iteration, step.metrics, step.seconds) for step in events.steps()],
-            initial=[answer.class_ for answer in events.answers() if answer.iteration == 0],
+            initial=[
+                answer.class_ for answer in events.answers() if answer.iteration == 0 and answer.class_ != UNKNOWN
+            ],
             questions=_read_questions(events),
             field=_read_field(path / "field.npz"),
         )

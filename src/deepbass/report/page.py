@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from deepbass.core.config import Config
@@ -13,6 +14,9 @@ from deepbass.report.markup import data_uri, document, tag
 from deepbass.report.questions import questions
 from deepbass.report.words import counted, headline, percent, sentence, status
 from deepbass.store.files import replace_file
+
+if TYPE_CHECKING:
+    from deepbass.report.canvas import Drawing
 
 # nothing may be loaded or run, even if a name found a way through the escaping
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -40,7 +44,6 @@ def write_report(path: Path) -> Path:
 
 def _page(facts: Facts) -> Element:
     drawings = draw(facts)
-    cards = {name: _card(drawing.save("svg"), drawing.alt, drawing.caption) for name, drawing in drawings.items()}
     return tag(
         "html",
         tag(
@@ -57,10 +60,10 @@ def _page(facts: Facts) -> Element:
             _top(facts),
             tag(
                 "main",
-                _figures("Result", cards, "accuracy", "labels", "field"),
-                _figures("What it guessed", cards, "pseudo-labels", "entropy"),
+                _figures("Result", drawings, "accuracy", "labels", "field"),
+                _figures("What it guessed", drawings, "pseudo-labels", "entropy"),
                 questions(facts),
-                _figures("Labels and time", cards, "classes", "time", after=_class_table(facts)),
+                _figures("Labels and time", drawings, "classes", "time", after=_class_table(facts)),
                 _settings(facts),
                 _made_with(facts),
                 _numbers(facts),
@@ -82,17 +85,15 @@ def _top(facts: Facts) -> Element:
     )
 
 
-def _figures(title: str, cards: dict[str, Element], *names: str, after: Element | None = None) -> Element | None:
-    shown = [cards[name] for name in names if name in cards]
-    if not shown:
-        return None
-    return tag("section", tag("h2", title), tag("div", *shown, class_="cards"), after)
+def _figures(title: str, drawings: dict[str, Drawing], *names: str, after: Element | None = None) -> Element | None:
+    cards = [_card(drawings[name]) for name in names if name in drawings]
+    return tag("section", tag("h2", title), tag("div", *cards, class_="cards"), after) if cards else None
 
 
-def _card(svg: bytes, alt: str, caption: str) -> Element:
+def _card(drawing: Drawing) -> Element:
     # as an image, each figure keeps its ids to itself and can be saved with a right click
-    picture = tag("img", src=data_uri("image/svg+xml", svg), alt=alt)
-    return tag("figure", picture, tag("figcaption", caption) if caption else None)
+    picture = tag("img", src=data_uri("image/svg+xml", drawing.save("svg")), alt=drawing.alt)
+    return tag("figure", picture, tag("figcaption", drawing.caption) if drawing.caption else None)
 
 
 def _class_table(facts: Facts) -> Element:

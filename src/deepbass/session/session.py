@@ -68,14 +68,14 @@ class Session:
         config: Config,
         data: Data,
         *,
-        model: nn.Module,
+        learner: LocalLearner,
         oracle: Oracle | None,
         watch: Watch,
     ) -> None:
         self.path = run_dir.path
         self.config = config
         self.data = data
-        self.learner = LocalLearner(model, data.pool, len(data.classes), config, watch.on_progress)
+        self.learner = learner
         self._run, self._watch = run_dir, watch
         self._source: str | None = config.oracle if oracle is None else "own"
         if oracle is None and config.oracle == "people":
@@ -102,7 +102,9 @@ class Session:
     ) -> Self:
         """Start a run in a new directory: choose the initial labels and write down all that a resume needs."""
         initial = _initial(config, data)
-        network = model if model is not None else build(config, data.pool.shape, len(data.classes))
+        watch = watch or Watch()
+        learner = _learner(config, data, model, watch)
+        learner.rehearse()
         if model is not None:
             config = Config.of({**config.as_dict(), "model": _OWN_MODEL})
         about: dict[str, Any] = {
@@ -113,7 +115,7 @@ class Session:
             "classes": list(data.classes),
             "validation": len(data.validation),
             "notes": list(data.notes),
-            "parameters": parameters(network),
+            "parameters": parameters(learner.model),
             "fingerprint": fingerprint(data),
         }
         if config.oracle == "replay":
@@ -122,7 +124,7 @@ class Session:
             path, config=config.as_dict(), data=about, versions=versions(), keep=config.keep_checkpoints
         )
         try:
-            self = cls(run_dir, config, data, model=network, oracle=oracle, watch=watch or Watch())
+            self = cls(run_dir, config, data, learner=learner, oracle=oracle, watch=watch)
             self._begin(initial)
         except BaseException:
             run_dir.close()
@@ -153,8 +155,8 @@ class Session:
                 f"The model of {run_dir.path} was passed in Python: resume it there, with "
                 f"deepbass.resume({str(run_dir.path)!r}, model=...)."
             )
-        network = model if model is not None else build(config, data.pool.shape, len(data.classes))
-        self = cls(run_dir, config, data, model=network, oracle=oracle, watch=watch)
+        learner = _learner(config, data, model, watch)
+        self = cls(run_dir, config, data, learner=learner, oracle=oracle, watch=watch)
         self._take_up()
         return self
 
@@ -225,6 +227,11 @@ class Session:
 
     def _weights(self) -> dict[str, Any]:
         return {name: tensor.cpu().contiguous().clone() for name, tensor in self.learner.model.state_dict().items()}
+
+
+def _learner(config: Config, data: Data, model: nn.Module | None, watch: Watch) -> LocalLearner:
+    network = model if model is not None else build(config, data.pool.shape, len(data.classes))
+    return LocalLearner(network, data.pool, len(data.classes), config, watch.on_progress)
 
 
 def _initial(config: Config, data: Data) -> Ids:
