@@ -238,7 +238,7 @@ def _watched(iterations: int, path: Path) -> Iterator[Watch]:
     keep_freed_memory()
     try:
         with term_like_ctrl_c(), Display(_console(), iterations) as display:
-            yield Watch(display.on_progress, display.on_metrics, display.on_note)
+            yield Watch(display.on_progress, display.on_metrics, display.on_note, bars=sys.stderr.isatty())
     except KeyboardInterrupt:
         if (path / "run.json").exists():
             _say(f"Stopped. Every finished iteration is saved; go on with: deepbass resume {path}")

@@ -6,7 +6,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -39,19 +39,19 @@ class Display:
         )
 
     def __enter__(self) -> Self:
-        if self._live:
-            self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._live:
+        if self._live and self._live.is_started:
             self._live.stop()
 
     def on_progress(self, what: str, share: float) -> None:
         """Remember what is being done; the live block picks it up when it is next drawn."""
         self._doing = (what, share)
+        if self._live and not self._live.is_started:  # not before: loading the data may show bars of its own
+            self._live.start()
 
     def on_metrics(self, iteration: int, metrics: Metrics) -> None:
         """Take up the numbers of a finished iteration."""
@@ -72,15 +72,16 @@ class Display:
     def _block(self) -> RenderableType:
         what, share = self._doing
         if self._iteration is None:
-            title = Text("Initial training on the known labels" if what == "training" else what.capitalize())
-            return Group(title, ProgressBar(total=1.0, completed=share, width=50))
+            title = Text("Initial training on the known labels" if what == "training" else _DOING.get(what, what))
+            return _stacked(title, ProgressBar(total=1.0, completed=share, width=50))
         title = Text(f"Iteration {self._iteration} of {self._iterations}", style="bold")
-        title.append(f"   {_DOING.get(what, what)} {share:.0%}", style="not bold dim")
-        table = Table.grid(padding=(0, 3))
+        if self._iteration < self._iterations:
+            title.append(f"   {_DOING.get(what, what)} {share:.0%}", style="not bold dim")
+        table = Table.grid(padding=(0, 2))
         facts = self._facts()
-        table.add_row(*(Text(name, style="dim") for name, _ in facts))
-        table.add_row(*(Text(value, style="bold") for _, value in facts))
-        return Group(title, ProgressBar(total=self._iterations or 1, completed=self._iteration, width=50), table)
+        table.add_row(*(Text(name, style="dim", no_wrap=True) for name, _ in facts))
+        table.add_row(*(Text(value, style="bold", no_wrap=True) for _, value in facts))
+        return _stacked(title, ProgressBar(total=self._iterations or 1, completed=self._iteration, width=50), table)
 
     def _facts(self) -> list[tuple[str, str]]:
         number = self._metrics.get
@@ -101,6 +102,14 @@ class Display:
         minutes, seconds = divmod(round(seconds), 60)
         hours, minutes = divmod(minutes, 60)
         return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def _stacked(*parts: RenderableType) -> Table:
+    """Put parts below each other; a grid, because a bar alone does not end its line."""
+    grid = Table.grid()
+    for part in parts:
+        grid.add_row(part)
+    return grid
 
 
 def _percent(value: float | None) -> str:

@@ -123,7 +123,7 @@ def test_a_folder_without_a_readable_image_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no readable images to train with: a\.png \(not an image\)"):
         load(str(tmp_path), Config())
     (tmp_path / "a.png").unlink()
-    with pytest.raises(DataError, match="no readable images"):
+    with pytest.raises(DataError, match="has no images"):
         load(str(tmp_path), Config())
 
 

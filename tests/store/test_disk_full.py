@@ -84,7 +84,7 @@ def test_a_full_database_is_a_store_error_and_keeps_what_it_has(path: Path) -> N
 def test_a_disk_that_is_full_at_the_start_says_to_start_again(tmp_path: Path) -> None:
     events = Events(tmp_path / "run.db", "rwc")
     events._db.execute("PRAGMA max_page_count = 1")
-    with pytest.raises(StoreError, match=r"Nothing was saved yet: make room, delete .* and start again"):
+    with pytest.raises(StoreError, match=r"No iteration was saved yet: make room, then `deepbass resume"):
         events.describe(1, "x" * 1_000_000, None)
     events.close()
 

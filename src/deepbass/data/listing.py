@@ -24,6 +24,8 @@ class Listed(NamedTuple):
 
 def from_listing(path: Path, listing: Sequence[Listed], notes: Sequence[str], config: Config, progress: bool) -> Source:
     """Decode all images together, so that both parts get one size, and colour or not."""
+    if not listing:
+        raise DataError(f"{path} has no images: add some, one subfolder a class.")
     folder = path if path.is_dir() else path.parent
     ordered = sorted(listing)
     names = [image.name for image in ordered]

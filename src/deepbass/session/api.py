@@ -68,7 +68,7 @@ def start(
     watch: Watch | None = None,
 ) -> Result:
     """Run on named data or a path, with a configuration that is ready."""
-    loaded = load(source, config, folder=_path(folder), progress=watch is not None)
+    loaded = load(source, config, folder=_path(folder), progress=watch is not None and watch.bars)
     lasting = source if source in NAMED else str(Path(source).expanduser().resolve())
     return _go(out, config, loaded, lasting, model=model, oracle=oracle, watch=watch)
 
@@ -90,7 +90,9 @@ def resume(
     ``data`` says where the data is now, if it has moved; a run on arrays or with a model of its own gets them again.
     """
     with RunDir.open(path) as run_dir:
-        loaded = _again(run_dir.about, data, y, X_val, y_val, folder=_path(folder), progress=watch is not None)
+        loaded = _again(
+            run_dir.about, data, y, X_val, y_val, folder=_path(folder), progress=watch is not None and watch.bars
+        )
         session = Session.resume(run_dir, loaded, model=copy.deepcopy(model), oracle=oracle, watch=watch)
         return session.go()
 

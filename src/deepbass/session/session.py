@@ -44,6 +44,7 @@ class Watch:
     on_progress: OnProgress = lambda what, share: None
     on_metrics: OnMetrics = lambda iteration, metrics: None
     on_note: Callable[[str], None] = lambda note: None
+    bars: bool = False  # whether to show progress bars while data is fetched and decoded
 
 
 @dataclass(frozen=True)

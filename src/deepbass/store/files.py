@@ -50,6 +50,5 @@ def write_failed(doing: str, run: Path, error: Exception, safe: int | None) -> S
         free = "free space unknown"
     reason = error.strerror if isinstance(error, OSError) else error
     message = f"Cannot {doing} in {run}: {reason} ({free}). "
-    if safe is None:
-        return StoreError(f"{message}Nothing was saved yet: make room, delete {run} and start again.")
-    return StoreError(f"{message}Everything up to iteration {safe} is safe: make room, then `deepbass resume {run}`.")
+    so_far = "No iteration was saved yet" if safe is None else f"Everything up to iteration {safe} is safe"
+    return StoreError(f"{message}{so_far}: make room, then `deepbass resume {run}`.")

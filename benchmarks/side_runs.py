@@ -1,0 +1,72 @@
+"""Run the command with many settings and keep what came out in one small JSON file, written after every run."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from deepbass.store import RunDir
+
+
+class Side:
+    """A results file and the runs that fill it. A run whose settings are there already is not run again."""
+
+    def __init__(self, path: Path, threads: int | None = None) -> None:
+        self._path = path
+        self._threads = threads
+        self._lock = threading.Lock()
+
+    def read(self) -> dict[str, Any]:
+        """Read all results so far."""
+        return json.loads(self._path.read_text()) if self._path.exists() else {"machine": machine(), "runs": []}
+
+    def run(self, name: str, data: str, settings: dict[str, Any]) -> None:
+        """Run ``deepbass run DATA`` with some settings, unless its result is there."""
+        wanted = {"name": name, "data": data, "settings": settings}
+        if any({key: row[key] for key in wanted} == wanted for row in self.read()["runs"]):
+            return
+        environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+        if self._threads:
+            environment["OMP_NUM_THREADS"] = str(self._threads)
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "run"
+            words = [f"--set={field}={value}" for field, value in settings.items()]
+            done = subprocess.run(
+                [sys.executable, "-m", "deepbass", "run", data, "--out", str(out), "--json", *words],
+                capture_output=True,
+                text=True,
+                env=environment,
+                check=False,
+            )
+            if done.returncode:
+                raise RuntimeError(done.stderr)
+            summary = json.loads(done.stdout.splitlines()[-1])
+            with RunDir.open(out, lock=False) as run:
+                steps = run.events.steps()
+        result = {
+            **wanted,
+            "accuracy": summary["accuracy"],
+            "initial_accuracy": summary["initial_accuracy"],
+            "labels": summary["labels"],
+            "curve": [row.metrics["validation_accuracy"] for row in steps],
+            "seconds": round(sum(sum(row.seconds.values()) for row in steps), 1),
+            "threads": self._threads or os.cpu_count(),
+        }
+        with self._lock:
+            results = self.read()
+            results["runs"].append(result)
+            self._path.parent.mkdir(exist_ok=True)
+            self._path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+        print(f"{name} {settings.get('seed')}: {100 * result['accuracy']:.2f} %", flush=True)  # noqa: T201
+
+
+def machine() -> dict[str, Any]:
+    """Describe what the runs ran on."""
+    return {"cores": os.cpu_count(), "processor": platform.machine(), "python": platform.python_version()}
