@@ -13,9 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from side_runs import Side, machine
-
 from deepbass.core.presets import preset
+from side_runs import Side, machine
 
 RESULTS = Path(__file__).parents[1] / "results" / "quick-preset.json"
 
@@ -60,9 +59,11 @@ def main() -> None:
     names = options.only or list(CANDIDATES)
     jobs = [(name, seed) for seed in range(options.seeds) for name in names]
     with ThreadPoolExecutor(options.workers) as pool:
-        for name, seed in jobs:
-            settings = CANDIDATES[name] if name == "the preset" else {**SHARED, **CANDIDATES[name]}
-            pool.submit(side.run, name, "mnist", {**settings, "seed": seed})
+        started = [
+            pool.submit(side.run, name, "mnist", {**SHARED, **CANDIDATES[name], "seed": seed}) for name, seed in jobs
+        ]
+    for job in started:
+        job.result()
 
     rows = side.read()["runs"]
     for name in names:
@@ -70,8 +71,8 @@ def main() -> None:
         if mine:
             accuracies = [100 * row["accuracy"] for row in mine]
             seconds = statistics.mean(row["seconds"] for row in mine)
-            print(f"{name:32} {statistics.mean(accuracies):6.2f} % (n = {len(mine)}) {seconds:6.0f} s")  # noqa: T201
-    print(json.dumps(machine()))  # noqa: T201
+            print(f"{name:32} {statistics.mean(accuracies):6.2f} % (n = {len(mine)}) {seconds:6.0f} s")
+    print(json.dumps(machine()))
 
 
 if __name__ == "__main__":

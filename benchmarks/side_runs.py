@@ -64,7 +64,7 @@ class Side:
             results["runs"].append(result)
             self._path.parent.mkdir(exist_ok=True)
             self._path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-        print(f"{name} {settings.get('seed')}: {100 * result['accuracy']:.2f} %", flush=True)  # noqa: T201
+        print(f"{name} {settings.get('seed')}: {100 * result['accuracy']:.2f} %", flush=True)
 
 
 def machine() -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -241,7 +242,7 @@ def _watched(iterations: int, path: Path) -> Iterator[Watch]:
             yield Watch(display.on_progress, display.on_metrics, display.on_note, bars=sys.stderr.isatty())
     except KeyboardInterrupt:
         if (path / "run.json").exists():
-            _say(f"Stopped. Every finished iteration is saved; go on with: deepbass resume {path}")
+            _say(f"Stopped. Every finished iteration is saved; go on with: deepbass resume {shlex.quote(str(path))}")
         raise typer.Exit(_INTERRUPTED) from None
 
 

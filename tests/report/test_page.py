@@ -124,7 +124,7 @@ def test_a_taken_back_answer_is_waited_for_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("done", "said"), [(12, "Finished after 12 iterations."), (5, "Stopped after iteration 5 of 12.")]
+    ("done", "said"), [(12, "Finished after 12 iterations."), (5, "Not finished: iteration 5 of 12.")]
 )
 def test_the_page_says_whether_the_run_is_at_its_end(tmp_path: Path, done: int, said: str) -> None:
     run = make_run(tmp_path / "run", done=done)

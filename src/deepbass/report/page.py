@@ -75,7 +75,7 @@ def _page(facts: Facts) -> Element:
 
 def _top(facts: Facts) -> Element:
     said, resume = status(facts)
-    more = tag("span", " Carry on with ", tag("code", resume), ".") if resume else None
+    more = tag("span", " Once it has stopped, go on with ", tag("code", resume), ".") if resume else None
     return tag(
         "header",
         tag("p", f"deepbass · {facts.data.get('name', 'run')}", class_="kicker"),

@@ -104,4 +104,4 @@ def status(facts: Facts) -> tuple[str, str | None]:
     waiting = f" {counted(facts.waiting, 'question')} without an answer." if facts.waiting else ""
     if facts.planned is None or facts.done >= facts.planned:
         return f"Finished after {counted(facts.done, 'iteration')}.{waiting}", None
-    return f"Stopped after iteration {facts.done:,} of {facts.planned:,}.{waiting}", resume
+    return f"Not finished: iteration {facts.done:,} of {facts.planned:,}.{waiting}", resume

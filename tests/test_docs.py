@@ -1,0 +1,59 @@
+"""What the documents show runs as shown."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from deepbass.cli import app
+from deepbass.core.config import Config
+from deepbass.session.settings import configure
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """Collect the code blocks of all pages, with the page's name."""
+    return [
+        (page.name, block)
+        for page in PAGES
+        for block in re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    ]
+
+
+@pytest.mark.parametrize(("page", "code"), blocks("python"))
+def test_python_snippets_run(page: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, page, "exec"), {"__name__": "snippet"})
+
+
+@pytest.mark.parametrize(("page", "code"), blocks("toml"))
+def test_toml_snippets_are_valid_configurations(page: str, code: str) -> None:
+    import tomllib
+
+    settings = tomllib.loads(code)
+    assert isinstance(configure(settings.pop("data"), settings.pop("preset"), settings), Config)
+
+
+@pytest.mark.parametrize(("page", "code"), blocks("bash"))
+def test_commands_shown_exist_with_the_options_shown(page: str, code: str) -> None:
+    for line in code.splitlines():
+        words = shlex.split(line, comments=True)
+        if not words or words[0] != "deepbass":
+            continue
+        verb = words[1:3] if words[1] == "data" else words[1:2]
+        described = CliRunner(env={"COLUMNS": "200", "TERM": "dumb"}).invoke(app, [*verb, "--help"])
+        assert described.exit_code == 0, line
+        options = [word.split("=")[0] for word in words if word.startswith("--")]
+        assert all(option in described.output for option in options), line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
