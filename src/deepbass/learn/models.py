@@ -30,7 +30,7 @@ def paper_cnn(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn
     for block in range(4):
         layers += [
             nn.Conv2d(channels if block == 0 else 16, 16, 3, padding=1),
-            nn.LeakyReLU(0.1),
+            nn.LeakyReLU(0.1, inplace=True),
             nn.Dropout(dropout),
         ]
         if block in (1, 3):
@@ -44,7 +44,7 @@ def paper_mlp(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn
     layers: list[nn.Module] = [nn.Flatten()]
     inputs = int(torch.Size(shape).numel())
     for _ in range(3):
-        layers += [nn.Linear(inputs, 50), nn.LeakyReLU(0.1), nn.Dropout(dropout)]
+        layers += [nn.Linear(inputs, 50), nn.LeakyReLU(0.1, inplace=True), nn.Dropout(dropout)]
         inputs = 50
     return _glorot(nn.Sequential(*layers, nn.Linear(inputs, classes)))
 

@@ -21,8 +21,12 @@ def configure(data: str, preset: str, *layers: Mapping[str, Any]) -> Config:
         settings.update({name.replace("-", "_"): value for name, value in layer.items()})
     if isinstance(settings.get("validation"), str):
         settings["validation"] = share(settings["validation"])
-    if settings.get("replay") is not None:
+    if isinstance(settings.get("replay"), str):
         settings.setdefault("oracle", "replay")
+        settings["replay"] = str(Path(settings["replay"]).resolve())
+    file, _, function = str(settings.get("model", "")).rpartition(":")
+    if file.endswith(".py"):  # a run may be resumed from another place
+        settings["model"] = f"{Path(file).resolve()}:{function}"
     config = Config.of(settings)
     check_name(config.model)
     return config
