@@ -127,6 +127,16 @@ def test_inference_is_the_mean_of_dropout_passes(masks: str) -> None:
     assert belief.ids.tolist() == list(range(SAMPLES))
 
 
+@pytest.mark.parametrize("masks", ["shared", "fresh"])
+def test_a_first_layer_that_works_in_place_sees_the_same_input_in_every_pass(masks: str) -> None:
+    model = nn.Sequential(nn.Dropout(0.5, inplace=True), nn.Linear(4, CLASSES))
+    before = learner(model).probabilities(blobs()[0])
+    belief = learner(model, masks=masks).infer(None, passes=60, seed=0)  # zeroed in one pass is not zero for ever
+    assert np.corrcoef(belief.mean_N_C.ravel(), before.ravel())[0, 1] > 0.9
+    blank = learner(model).probabilities(Arrays(np.zeros((1, 4), dtype=np.float32)))
+    assert np.abs(belief.mean_N_C - blank).max() > 0.2
+
+
 def test_inference_speaks_of_the_ids_it_was_asked_about() -> None:
     subject = learner()
     ids = np.array([70, 3, 41])

@@ -36,7 +36,7 @@ def test_shares_are_read_with_or_without_percent(text: str, value: float) -> Non
 
 @pytest.mark.parametrize("text", ["", "much", "20%%", "-5%", "1e-1", "nan"])
 def test_other_shares_are_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="20% or 0.2"):
+    with pytest.raises(ConfigError, match="20% or"):
         share(text)
 
 

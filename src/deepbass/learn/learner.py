@@ -128,7 +128,7 @@ class LocalLearner:
                 first: Tensor | None = None
                 random = passes == 1 or rows.start > 0  # only the first batch has to show that passes differ
                 for _ in range(passes):
-                    logits = self._logits(inputs)
+                    logits = self._logits(inputs.clone())  # a first layer may work in place
                     first = logits if first is None else first
                     random = random or not torch.equal(first, logits)
                     total.add(rows, logits.softmax(1).cpu().numpy())
