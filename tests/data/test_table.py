@@ -47,6 +47,13 @@ def test_an_empty_label_is_unknown_and_columns_may_stand_in_any_order(folder: Pa
     assert unknown == ["images/7.png"]
 
 
+def test_paths_may_be_whole_or_lead_elsewhere(folder: Path) -> None:
+    (folder / "tables").mkdir()
+    lines = [f"{folder if i % 4 < 2 else '..'}/{row}" for i, row in enumerate(rows())]
+    data = load(write(folder / "tables", "path,label", *lines), Config())
+    assert len(data.pool) + len(data.validation) == 8
+
+
 def test_a_third_column_tells_the_parts(folder: Path) -> None:
     lines = [f"{row},{'val' if i > 5 else 'train' if i else ''}" for i, row in enumerate(rows())]
     data = load(write(folder, "path,label,split", *lines), Config())
@@ -63,13 +70,11 @@ def test_a_third_column_tells_the_parts(folder: Path) -> None:
         (["path,label", "images/0.png,cat", "images/99.png,dog"], r"line 3: there is no file 'images/99\.png'"),
         (["path,label", ",dog"], r"line 2: there is no file ''"),
         (["path,label", "images/0.png,cat", "images/0.png,dog"], r"line 3: 'images/0\.png' is listed on line 2"),
-        (["path,label", "../out.png,cat"], r"line 2: '\.\./out\.png' leads out"),
         (["path,label,split", "images/0.png,cat,later"], r"line 2: split 'later'"),
         (["path,label", '"images/0.png,cat'], "not a readable CSV"),
     ],
 )
 def test_a_wrong_line_is_named(folder: Path, lines: list[str], message: str) -> None:
-    Image.new("L", (6, 6)).save(folder.parent / "out.png")
     with pytest.raises(DataError, match=message):
         load(write(folder, *lines), Config())
 

@@ -204,7 +204,6 @@ class Session:
         events, answers = self._run.events, Answers(initial, self.data.truth[initial])
         if not any(row.source == "initial" for row in events.answers()):
             events.add_initial(answers.ids, answers.classes)
-        self._describe(initial)
         self.state = State(self.state.labels.answered(answers))
 
     def _take_up(self) -> None:
