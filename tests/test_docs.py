@@ -57,3 +57,10 @@ def test_commands_shown_exist_with_the_options_shown(page: str, code: str) -> No
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_the_page_of_results_is_what_the_result_files_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import results_page
+
+    assert results_page.PAGE.read_text(encoding="utf-8") == results_page.page()
