@@ -13,7 +13,7 @@ demo: $(READY)
 	$(BIN)/deepbass run mnist --preset quick
 
 test: check
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/pytest -n 2 --dist worksteal
 
 check: $(READY)
 	$(BIN)/ruff check .

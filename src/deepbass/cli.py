@@ -41,7 +41,8 @@ Folder = Annotated[
 @app.command()
 def run(
     data: Annotated[
-        str | None, typer.Argument(help="toy, digits, mnist, fashion-mnist, or a path to your own data.")
+        str | None,
+        typer.Argument(metavar="DATA", help="toy, digits, mnist, fashion-mnist, or a path to your own data."),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="paper: its setting. quick: minutes instead of hours.")] = None,
     seed: Annotated[int | None, typer.Option(help="Every random draw derives from it.")] = None,

@@ -46,7 +46,7 @@ class Config:
     masks: str = "shared"  # MC inference: one mask a batch and pass ("shared") or one a sample ("fresh")
 
     # the data
-    pool: int | None = None  # use only so many training samples, drawn by seed, balanced where labels are known
+    pool: int | None = None  # use only so many training samples, drawn by seed, every class keeping its share
     validation: float = 0.2  # share held out when the data brings no validation part
     image_size: int | None = None  # side in pixels that folder images are resized to; None: chosen from the images
     colour: str = "auto"  # grey, colour, or auto: colour when any image has it
@@ -65,12 +65,12 @@ class Config:
             _check_type(field.name, str(field.type), getattr(self, field.name))
         for name in ("acquire", "admit"):  # max_entropy is understood as max-entropy
             object.__setattr__(self, name, getattr(self, name).replace("_", "-"))
-        _one_of("acquire", self.acquire, ACQUIRE)
-        _one_of("admit", self.admit, ADMIT)
-        _one_of("device", self.device, DEVICES)
-        _one_of("masks", self.masks, MASKS)
-        _one_of("oracle", self.oracle, ORACLES)
-        _one_of("colour", self.colour, COLOURS)
+        one_of("acquire", self.acquire, ACQUIRE)
+        one_of("admit", self.admit, ADMIT)
+        one_of("device", self.device, DEVICES)
+        one_of("masks", self.masks, MASKS)
+        one_of("oracle", self.oracle, ORACLES)
+        one_of("colour", self.colour, COLOURS)
         for name in ("initial", "ask_count", "ask_every", "copies", "epochs", "batch_size"):
             _at_least(name, getattr(self, name), 1)
         for name in ("seed", "iterations", "passes_pool", "passes_known", "initial_epochs", "l2"):
@@ -94,7 +94,7 @@ class Config:
         named = {name.replace("-", "_"): value for name, value in settings.items()}
         known = [field.name for field in fields(cls)]
         for name in named:
-            _one_of("setting", name, known)
+            one_of("setting", name, known)
         return cls(**named)
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,7 +102,8 @@ class Config:
         return asdict(self)
 
 
-def _one_of(what: str, given: str, allowed: Iterable[str]) -> None:
+def one_of(what: str, given: str, allowed: Iterable[str]) -> None:
+    """Refuse a name that is not among those allowed, and suggest the nearest."""
     allowed = list(allowed)
     if given in allowed:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepbass.core.config import _one_of
+from deepbass.core.config import one_of
 
 # What differs from Config's defaults, which are the paper's MNIST experiment.
 _PAPER: dict[str, dict[str, Any]] = {
@@ -26,6 +26,6 @@ PRESETS = ("paper", "quick")
 
 def preset(name: str, data: str) -> dict[str, Any]:
     """Look up the settings of a preset for a data set."""
-    _one_of("preset", name, PRESETS)
+    one_of("preset", name, PRESETS)
     paper = _PAPER.get(data, {})
     return paper if name == "paper" else {**_QUICK, **paper}
