@@ -39,7 +39,8 @@ class Config:
     # the network
     model: str = "auto"  # auto, cnn, mlp, or your own: "file.py:function" or "package.module:function"
     dropout: float = 0.33  # rate of the built-in models
-    batch_size: int = 256  # for training and inference
+    batch_size: int = 256  # for training
+    infer_batch: int = 256  # samples inferred at a time; with shared masks also those that share one
     learning_rate: float = 1e-3  # Adam's
     l2: float = 1e-3  # lambda in the penalty lambda * sum(w^2) on kernels
     device: str = "auto"  # auto takes cuda, then mps, then cpu
@@ -71,7 +72,7 @@ class Config:
         one_of("masks", self.masks, MASKS)
         one_of("oracle", self.oracle, ORACLES)
         one_of("colour", self.colour, COLOURS)
-        for name in ("initial", "ask_count", "ask_every", "copies", "epochs", "batch_size"):
+        for name in ("initial", "ask_count", "ask_every", "copies", "epochs", "batch_size", "infer_batch"):
             _at_least(name, getattr(self, name), 1)
         for name in ("seed", "iterations", "passes_pool", "passes_known", "initial_epochs", "l2"):
             _at_least(name, getattr(self, name), 0)

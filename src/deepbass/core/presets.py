@@ -11,9 +11,9 @@ _PAPER: dict[str, dict[str, Any]] = {
     "toy": {"initial": 8, "iterations": 72, "ask_count": 2, "ask_every": 2, "admit": "step-wise"},
 }
 
-# The best of those compared by benchmarks/quick_preset.py; docs/method.md says what it trades away.
+# Chosen by benchmarks/quick_preset.py; docs/method.md says what it trades away.
 _QUICK: dict[str, Any] = {
-    "pool": 10_000,
+    "pool": 8_000,
     "iterations": 40,
     "ask_every": 2,
     "passes_pool": 3,

@@ -121,7 +121,7 @@ class LocalLearner:
     def _monte_carlo(self, ids: Ids, passes: int, what: str) -> Belief:
         total = BeliefSum(len(ids), self._classes)
         with dropout_on(self.model, shared=self._config.masks == "shared") as mode:
-            for rows in _slices(len(ids), self._config.batch_size):
+            for rows in _slices(len(ids), self._config.infer_batch):
                 self._on_progress(what, rows.start / len(ids))
                 inputs = self._read(self._pool, ids[rows])
                 mode.batch = len(inputs)
@@ -139,7 +139,7 @@ class LocalLearner:
     def _probabilities(self, samples: Samples, ids: Ids, what: str) -> Floats:
         probs_N_C = np.empty((len(ids), self._classes))
         with evaluating(self.model):
-            for rows in _slices(len(ids), self._config.batch_size):
+            for rows in _slices(len(ids), self._config.infer_batch):
                 self._on_progress(what, rows.start / len(ids))
                 probs_N_C[rows] = self._logits(self._read(samples, ids[rows])).softmax(1).cpu().numpy()
         return probs_N_C
