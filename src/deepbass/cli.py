@@ -50,6 +50,7 @@ def run(
     initial: Annotated[int | None, typer.Option(help="Labels known at the start, balanced over the classes.")] = None,
     ask_count: Annotated[int | None, typer.Option(help="Labels asked for at a time.")] = None,
     ask_every: Annotated[int | None, typer.Option(help="Iterations from one asking to the next.")] = None,
+    budget: Annotated[int | None, typer.Option(help="Labels in all, after which none are asked for.")] = None,
     acquire: Annotated[
         str | None,
         typer.Option(
@@ -85,6 +86,7 @@ def run(
         "initial": initial,
         "ask_count": ask_count,
         "ask_every": ask_every,
+        "budget": budget,
         "acquire": acquire,
         "admit": admit,
         "passes_pool": passes_pool,

@@ -37,6 +37,7 @@ def test_defaults_are_the_papers_mnist_experiment() -> None:
         ({"iterations": 1.5}, "iterations = 1.5"),
         ({"ask_count": 0}, "1 or more"),
         ({"pool": 1}, "2 or more"),
+        ({"budget": 99}, "raise the budget"),
         ({"pool": "all"}, "pool = 'all'"),
         ({"quantile": 1.0}, "below 1"),
         ({"validation": 0.0}, "between 0 and 1"),

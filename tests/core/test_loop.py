@@ -127,6 +127,15 @@ def test_a_pool_that_runs_out_is_trained_on_without_asking() -> None:
     assert end.iteration == 12
 
 
+@pytest.mark.parametrize("oracle", [Prompt, Late, Silent])
+def test_no_more_is_asked_than_the_budget_allows(oracle: type[Prompt]) -> None:
+    asked = oracle()
+    _, steps, _ = go(asked, ask_every=2, budget=6 + 9)
+    assert [len(step.asked) for step in steps if len(step.asked)] == [4, 4, 1]
+    assert sum(map(len, asked.asked)) == 9
+    assert not any(len(step.asked) for step in go(Prompt(), budget=6)[1])  # spent before it began
+
+
 def test_an_answer_taken_back_returns_the_sample_to_the_pool() -> None:
     class Fickle(Prompt):
         def ask(self, ids: Ids) -> Answers:

@@ -27,6 +27,7 @@ class Config:
     iterations: int = 200  # of Algorithm 1
     ask_count: int = 10  # labels asked for at a time
     ask_every: int = 10  # iterations from one asking to the next; the first iteration asks
+    budget: int | None = None  # labels in all, initial ones included, after which none are asked for
     acquire: str = "max-entropy"  # which samples to ask for
     quantile: float = 0.9  # of the pool's entropy, for acquire = "above-quantile"
     admit: str = "all-data"  # which pseudo-labels are trained on
@@ -79,6 +80,10 @@ class Config:
         for name in ("pool", "image_size"):
             if getattr(self, name) is not None:
                 _at_least(name, getattr(self, name), 2)
+        if self.budget is not None and self.budget < self.initial:
+            raise ConfigError(
+                f"budget = {self.budget} labels in all are fewer than the initial = {self.initial}: raise the budget."
+            )
         _at_least("keep_checkpoints", self.keep_checkpoints, 2)
         for name in ("quantile", "dropout", "oracle_error"):
             _between(name, getattr(self, name), 0.0, 1.0)

@@ -80,6 +80,11 @@ class Labels:
         return np.flatnonzero(self.guess != UNKNOWN)
 
     @property
+    def spent(self) -> int:
+        """How many labels are known or were asked for."""
+        return int(((self.answer != UNKNOWN) | self.asked).sum())
+
+    @property
     def askable(self) -> Ids:
         """Ids that may still be asked for: neither answered nor waiting for an answer."""
         return np.flatnonzero((self.answer == UNKNOWN) & ~self.asked)

@@ -82,6 +82,12 @@ class Method:
         )
 
 
+def _affordable(labels: Labels, config: Config) -> int:
+    """Count how many labels may be asked for now: a batch, or what the budget has left."""
+    left = config.ask_count if config.budget is None else config.budget - labels.spent
+    return max(0, min(config.ask_count, left))
+
+
 def run(learner: Learner, oracle: Oracle, method: Method, state: State, on_step: OnStep) -> State:
     """Run Algorithm 1 from any state to its end; ``on_step`` sees every finished iteration."""
     config = method.config
@@ -108,7 +114,7 @@ def run(learner: Learner, oracle: Oracle, method: Method, state: State, on_step:
         wanted = NO_IDS
         if state.iteration % config.ask_every == 0:
             rng = generator(config.seed, state.iteration, "acquire")
-            wanted = method.acquire(belief, labels.askable, config.ask_count, rng)
+            wanted = method.acquire(belief, labels.askable, _affordable(labels, config), rng)
         answers = oracle.ask(wanted)
         labels = labels.wanted(wanted).answered(answers)
 
