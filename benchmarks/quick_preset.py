@@ -23,7 +23,13 @@ PRESET = "the preset"
 # 100 labels at the start and 200 more by the end, all of them
 CANDIDATES: dict[str, dict[str, Any]] = {
     PRESET: preset("quick", "mnist"),
-    "8,000 samples, 40 iterations": {"pool": 8_000, "iterations": 40, "ask_every": 2, "passes_pool": 3},
+    "8,000 samples, 40 iterations, all questions in the first 20": {
+        "pool": 8_000,
+        "iterations": 40,
+        "ask_every": 1,
+        "budget": 300,
+        "passes_pool": 3,
+    },
     "6,000 samples, 60 iterations": {"pool": 6_000, "iterations": 60, "ask_every": 3, "passes_pool": 3},
     "10,000 samples, 40 iterations": {"pool": 10_000, "iterations": 40, "ask_every": 2, "passes_pool": 3},
     "10,000 samples, 60 iterations, 1 pass": {"pool": 10_000, "iterations": 60, "ask_every": 3, "passes_pool": 1},

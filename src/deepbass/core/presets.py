@@ -15,8 +15,7 @@ _PAPER: dict[str, dict[str, Any]] = {
 _QUICK: dict[str, Any] = {
     "pool": 8_000,
     "iterations": 40,
-    "ask_every": 1,
-    "budget": 300,
+    "ask_every": 2,
     "passes_pool": 3,
     "passes_known": 20,
     "initial_epochs": 50,
