@@ -30,6 +30,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
         "budget": 300,
         "passes_pool": 3,
     },
+    "5,000 samples, 60 iterations, 2 passes": {"pool": 5_000, "iterations": 60, "ask_every": 3, "passes_pool": 2},
     "6,000 samples, 60 iterations": {"pool": 6_000, "iterations": 60, "ask_every": 3, "passes_pool": 3},
     "10,000 samples, 40 iterations": {"pool": 10_000, "iterations": 40, "ask_every": 2, "passes_pool": 3},
     "10,000 samples, 60 iterations, 1 pass": {"pool": 10_000, "iterations": 60, "ask_every": 3, "passes_pool": 1},

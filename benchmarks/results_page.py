@@ -33,9 +33,10 @@ reproduced yet.
 _QUICK = """
 ## The quick preset
 
-MNIST from 100 labels to 300, by `python benchmarks/quick_preset.py`: settings that take about as long as each other.
-The differences between the better ones are no larger than those between seeds of the preset, so it is the one nearest
-to the paper's setting.
+MNIST from 100 labels to 300, by `python benchmarks/quick_preset.py`: settings that take about five minutes on two
+cores, give or take one. Runs differ by about half a point from seed to seed, and as much from a mere change of
+rounding, so only large differences mean something here: twenty iterations are too few. Among the others the preset is
+the one that is sure to stay below five minutes and nearest to the paper's setting.
 
 | setting | accuracy | lowest and highest | runs |
 |---|---|---|---|
