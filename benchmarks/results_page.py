@@ -36,7 +36,7 @@ _QUICK = """
 MNIST from 100 labels to 300, by `python benchmarks/quick_preset.py`: settings that take about five minutes on two
 cores, give or take one. Runs differ by about half a point from seed to seed, and as much from a mere change of
 rounding, so only large differences mean something here: twenty iterations are too few. Among the others the preset is
-the one that is sure to stay below five minutes and nearest to the paper's setting.
+the quickest of those with three passes, as near to the paper's setting as five minutes allow.
 
 | setting | accuracy | lowest and highest | runs |
 |---|---|---|---|
