@@ -35,8 +35,8 @@ _QUICK = """
 
 MNIST from 100 labels to 300, by `python benchmarks/quick_preset.py`: settings meant to take about five minutes on two
 cores. They were not timed against each other: most ran with one thread on a busy machine, and between small changes of
-the code. Seed 0 with 10,000 samples was run twice and came out a whole point apart, because of rounding alone, so all
-that these few runs show is that twenty iterations are too few. The preset was not found to be better than its
+the code. Seed 0 with 10,000 samples was run twice, with one thread and with two, and came out a whole point apart, so
+all that these few runs show is that twenty iterations are too few. The preset was not found to be better than its
 neighbours; it is near the paper's setting and its two runs took 281 and 292 seconds on two threads. A run with 8,000
 samples and batches of 64 ended at 96.2 and was not kept.
 
