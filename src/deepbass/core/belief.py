@@ -74,13 +74,12 @@ class BeliefSum:
         self._votes_N_C = np.zeros((samples, classes), dtype=np.int32)
         self._passes_N = np.zeros(samples, dtype=np.int64)
 
-    def add(self, rows: slice, probs_B_C: NDArray[np.floating]) -> None:
-        """Count one pass over the samples at ``rows``."""
+    def add(self, rows: slice | Ids, probs_B_C: NDArray[np.floating]) -> None:
+        """Count one pass over the samples at ``rows``, which are distinct."""
         probs = probs_B_C.astype(np.float64)
         self._probs_N_C[rows] += probs
         self._entropy_N[rows] += entropy(probs)
-        votes = self._votes_N_C[rows]  # a view: a slice of the whole
-        votes[np.arange(len(votes)), probs.argmax(1)] += 1
+        self._votes_N_C[rows] += probs.argmax(1)[:, None] == np.arange(probs.shape[1])
         self._passes_N[rows] += 1
 
     def belief(self, ids: Ids) -> Belief:

@@ -10,18 +10,17 @@ from contextlib import contextmanager
 import numpy as np
 import safetensors.torch
 import torch
-import torch.nn.functional as F
 from safetensors import SafetensorError
-from torch import Tensor, nn
+from torch import nn
 
 from deepbass.core.belief import Belief, BeliefSum, Floats
 from deepbass.core.config import Config
-from deepbass.core.errors import ConfigError, DeepBassError, NoDropoutError, StoreError
+from deepbass.core.errors import ConfigError, StoreError
 from deepbass.core.labels import Classes, Ids, Labels
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.randomness import seed_for
 from deepbass.core.samples import Samples
-from deepbass.learn.dropout import QuickDropout, dropout_on, evaluating, training
+from deepbass.learn.torch_engine import TorchEngine, slices
 
 OnProgress = Callable[[str, float], None]  # what is being done, and the share that is done
 
@@ -44,8 +43,9 @@ class LocalLearner:
         self.seconds: defaultdict[str, float] = defaultdict(float)  # time spent, by what it was spent on
         self._pool, self._classes, self._config = pool, classes, config
         self._on_progress = on_progress
-        with torch.no_grad(), evaluating(self.model), self._seeded(seed_for(config.seed, UNTRAINED, "lazy weights")):
-            self._logits(self._read(pool, np.arange(2)))  # a misfit shows at once, and lazy layers learn their size
+        self._engine = TorchEngine(self.model, pool, classes, config, self.device)
+        with self._seeded(seed_for(config.seed, UNTRAINED, "lazy weights")):
+            self.probabilities(pool, np.arange(2))  # a misfit shows at once, and lazy layers learn their size
         self._optimiser = _adam(self.model, config)
 
     def rehearse(self) -> None:
@@ -58,39 +58,40 @@ class LocalLearner:
         """Minimise the cross-entropy (eq. 1) plus L2 over the curriculum, in a fresh random order every epoch."""
         ids, classes = labels.curriculum(copies)
         rng = np.random.default_rng(seed)
-        with self._timed("train"), self._seeded(seed), training(self.model), QuickDropout(seed):
+        with self._timed("train"), self._seeded(seed), self._engine.training(seed):
             for epoch in range(epochs):
                 batches = _batches(rng.permutation(len(ids)), self._config.batch_size)
                 for done, rows in enumerate(batches):
                     self._on_progress("training", (epoch + done / len(batches)) / epochs)
                     self._optimiser.zero_grad()
-                    loss = F.cross_entropy(
-                        self._logits(self._read(self._pool, ids[rows])), self._to_device(classes[rows])
-                    )
-                    loss.backward()  # type: ignore[no-untyped-call]
+                    self._engine.backward(ids[rows], classes[rows])
                     self._optimiser.step()
 
     def infer(self, ids: Ids | None, *, passes: int, seed: int) -> Belief:
         """Average the probabilities over dropout passes (eq. 6); zero passes mean one with dropout off."""
         what = "infer pool" if ids is None else "infer known"
         wanted = np.arange(len(self._pool)) if ids is None else ids
-        with self._timed(what), self._seeded(seed), torch.inference_mode():
+        total = BeliefSum(len(wanted), self._classes)
+
+        def on_share(share: float) -> None:
+            self._on_progress(what, share)
+
+        with self._timed(what), self._seeded(seed):
             if passes == 0:
-                probs = self._probabilities(self._pool, wanted, what)
-                total = BeliefSum(len(wanted), self._classes)
-                total.add(slice(None), probs)
-                return total.belief(wanted)
-            return self._monte_carlo(wanted, passes, what)
+                total.add(slice(None), self._engine.probabilities(self._pool, wanted, on_share))
+            else:
+                self._engine.passes(wanted, np.arange(len(wanted)), range(passes), seed, total, on_share)
+        return total.belief(wanted)
 
     def evaluate(self, samples: Samples, labels: Classes) -> float:
         """Measure the accuracy with dropout off."""
         with self._timed("evaluate"):
             return float((self.probabilities(samples).argmax(1) == labels).mean())
 
-    def probabilities(self, samples: Samples) -> Floats:
-        """Predict class probabilities with dropout off, one row a sample."""
-        with torch.inference_mode():
-            return self._probabilities(samples, np.arange(len(samples)), "evaluating")
+    def probabilities(self, samples: Samples, ids: Ids | None = None) -> Floats:
+        """Predict class probabilities of some samples, or of all, with dropout off, one row a sample."""
+        wanted = np.arange(len(samples)) if ids is None else ids
+        return self._engine.probabilities(samples, wanted, lambda share: self._on_progress("evaluating", share))
 
     def state(self) -> bytes:
         """Pack the weights and the optimiser's state as safetensors."""
@@ -117,53 +118,6 @@ class LocalLearner:
                 self._optimiser.state[owner][key] = (
                     tensor if tensor.ndim == 0 else torch.empty_like(owner).copy_(tensor)
                 )
-
-    def _monte_carlo(self, ids: Ids, passes: int, what: str) -> Belief:
-        total = BeliefSum(len(ids), self._classes)
-        with dropout_on(self.model, shared=self._config.masks == "shared") as mode:
-            for rows in _slices(len(ids), self._config.infer_batch):
-                self._on_progress(what, rows.start / len(ids))
-                inputs = self._read(self._pool, ids[rows])
-                mode.batch = len(inputs)
-                first: Tensor | None = None
-                random = passes == 1 or rows.start > 0  # only the first batch has to show that passes differ
-                for _ in range(passes):
-                    logits = self._logits(inputs.clone())  # a first layer may work in place
-                    first = logits if first is None else first
-                    random = random or not torch.equal(first, logits)
-                    total.add(rows, logits.softmax(1).cpu().numpy())
-                if not random:
-                    raise NoDropoutError(_why_identical(passes, mode.calls))
-        return total.belief(ids)
-
-    def _probabilities(self, samples: Samples, ids: Ids, what: str) -> Floats:
-        probs_N_C = np.empty((len(ids), self._classes))
-        with evaluating(self.model):
-            for rows in _slices(len(ids), self._config.infer_batch):
-                self._on_progress(what, rows.start / len(ids))
-                probs_N_C[rows] = self._logits(self._read(samples, ids[rows])).softmax(1).cpu().numpy()
-        return probs_N_C
-
-    def _logits(self, inputs: Tensor) -> Tensor:
-        logits = self.model(inputs)
-        expected = (len(inputs), self._classes)
-        if not isinstance(logits, Tensor) or tuple(logits.shape) != expected:
-            got = tuple(logits.shape) if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
-            raise ConfigError(
-                f"The model must return logits of shape {expected} (samples, classes); it returned {got}."
-            )
-        if not torch.isfinite(logits).all():
-            raise DeepBassError(
-                "The model returned NaN or infinite logits: the training diverged. Lower learning_rate "
-                f"(now {self._config.learning_rate:g}), or scale the inputs to about [-1, 1]."
-            )
-        return logits
-
-    def _read(self, samples: Samples, ids: Ids) -> Tensor:
-        return self._to_device(samples.read(ids))
-
-    def _to_device(self, array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Tensor:
-        return torch.from_numpy(array).to(self.device)
 
     def _weights(self) -> list[nn.Parameter]:
         return [weights for group in self._optimiser.param_groups for weights in group["params"]]
@@ -210,25 +164,9 @@ def _adam(model: nn.Module, config: Config) -> torch.optim.Adam:
     return torch.optim.Adam([group for group in groups if group["params"]], lr=config.learning_rate, eps=1e-7)
 
 
-def _slices(count: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
-
-
 def _batches(order: Ids, size: int) -> list[Ids]:
     """Cut an order into batches; a last batch of one joins the one before, for BatchNorm cannot train on one."""
-    batches = [order[rows] for rows in _slices(len(order), size)]
+    batches = [order[rows] for rows in slices(len(order), size)]
     if len(batches) > 1 and len(batches[-1]) == 1:
         batches[-2:] = [np.concatenate(batches[-2:])]
     return batches
-
-
-def _why_identical(passes: int, calls: int) -> str:
-    if calls:
-        return (
-            f"{passes} dropout passes gave identical outputs although the model has dropout: what it drops has no "
-            "effect on the logits. Look for dead units, or move the dropout in front of the last layer."
-        )
-    return (
-        f"{passes} dropout passes gave identical outputs: the model has no active dropout. Add nn.Dropout(p) with "
-        "p > 0 (torch.jit.script hides it: pass the plain module), or do without by passes_pool = passes_known = 0."
-    )
