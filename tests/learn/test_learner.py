@@ -130,13 +130,10 @@ def test_inference_is_the_mean_of_dropout_passes(masks: str) -> None:
 @pytest.mark.parametrize("masks", ["shared", "fresh"])
 def test_a_first_layer_that_works_in_place_sees_the_same_input_in_every_pass(masks: str) -> None:
     head = nn.Linear(4, CLASSES)
-    nn.init.eye_(head.weight)  # lets the input be seen, whatever the seed
-    model = nn.Sequential(nn.Dropout(0.5, inplace=True), head)
-    before = learner(model).probabilities(blobs()[0])
-    belief = learner(model, masks=masks).infer(None, passes=60, seed=0)  # zeroed in one pass is not zero for ever
-    assert np.corrcoef(belief.mean_N_C.ravel(), before.ravel())[0, 1] > 0.9
-    blank = learner(model).probabilities(Arrays(np.zeros((1, 4), dtype=np.float32)))
-    assert np.abs(belief.mean_N_C - blank).max() > 0.2
+    in_place = learner(nn.Sequential(nn.Dropout(0.5, inplace=True), head), masks=masks)
+    aside = learner(nn.Sequential(nn.Dropout(0.5), head), masks=masks)
+    beliefs = [subject.infer(None, passes=60, seed=0).mean_N_C for subject in (in_place, aside)]
+    np.testing.assert_allclose(*beliefs, rtol=1e-6)  # what one pass zeroed is not zero for ever
 
 
 def test_inference_speaks_of_the_ids_it_was_asked_about() -> None:
