@@ -28,7 +28,7 @@ slow: $(READY)
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-$(READY): pyproject.toml constraints.txt hatch_build.py src/deepbass/learn/kernel/chain.cpp
+$(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard src/deepbass/learn/kernel/*pp)
 	$(PYTHON) -c 'import sys; sys.exit("deepbass needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'

@@ -127,6 +127,78 @@ def test_shared_masks_are_shared_by_the_batch_and_fresh_in_every_pass() -> None:
         assert not (model(x) == model(x)[0]).all()
 
 
+@pytest.mark.parametrize("kind", [nn.Dropout1d, nn.Dropout2d, nn.Dropout3d])
+def test_dropped_channels_are_shared_as_well(kind: Callable[[float], nn.Module]) -> None:
+    model = kind(0.4)
+    x = torch.ones(6, 200, *[3] * int(kind.__name__[-2]))
+    with torch.inference_mode(), dropout_on(model, shared=True) as mode:
+        mode.batch = 6
+        first, second = model(x), model(x)
+    assert (first == first[0]).all()
+    assert (first.flatten(2) == first.flatten(2)[:, :, :1]).all()  # all of a channel, or nothing
+    assert not torch.equal(first, second)
+    assert 0.25 < (first == 0).float().mean() < 0.55
+    torch.testing.assert_close(first[first != 0], torch.full_like(first[first != 0], 1 / 0.6))
+
+
+def test_dropped_weights_are_never_shared() -> None:
+    class DropConnect(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weights = nn.Parameter(torch.ones(16, 50))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return F.linear(x, F.dropout(self.weights, 0.5, self.training))
+
+    with torch.inference_mode(), dropout_on(model := DropConnect(), shared=True) as mode:
+        mode.batch = 16  # the weights are as long as the batch
+        out = model(torch.ones(16, 50))
+    assert not (out == out[:, :1]).all()
+
+
+def test_shared_masks_have_a_generator_of_their_own_and_do_not_depend_on_layout() -> None:
+    model, x = nn.Dropout(0.4), torch.ones(4, 5, 6, 7)
+    masks, before = torch.Generator(), torch.get_rng_state()
+    drawn = []
+    for layout in (torch.contiguous_format, torch.channels_last):
+        masks.manual_seed(3)
+        with torch.inference_mode(), dropout_on(model, shared=True, generator=masks) as mode:
+            mode.batch = 4
+            drawn.append(model(x.to(memory_format=layout)))
+        assert drawn[-1].is_contiguous(memory_format=layout)
+    assert torch.equal(*drawn)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_active_dropout_is_counted_wherever_it_is_hidden() -> None:
+    x = torch.ones(4, 3, 6)
+    for model, calls in [
+        (nn.Dropout(0.0), 0),
+        (nn.Dropout(0.1), 1),
+        (Low(), 1),
+        (Recurrent(nn.GRU), 1),
+        (Attention(), 1),
+        (nn.TransformerEncoderLayer(6, 2, 8, 0.5), 4),
+        (nn.TransformerEncoderLayer(6, 2, 8, 0.0), 0),
+    ]:
+        with torch.inference_mode(), dropout_on(model) as mode:
+            model(x)
+        assert mode.calls == calls
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_arguments_may_be_named(shared: bool) -> None:
+    x = torch.ones(8, 20)
+    with torch.inference_mode(), dropout_on(nn.Identity(), shared=shared) as mode:
+        mode.batch = 8
+        assert (F.dropout(input=x, p=0.5, training=False) == 0).any()
+        assert (torch.dropout(input=x, p=0.5, train=False) == 0).any()
+        assert F.dropout(input=x, p=0.5, training=False, inplace=True) is x
+    assert (x == 0).any()
+    with QuickDropout(0):
+        assert (F.dropout(input=torch.ones(8, 20), p=0.5) == 0).any()
+
+
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_mean_over_passes_has_the_same_distribution_with_shared_masks(shared: bool) -> None:
     """One sample's passes are draws of the same network: mean and spread agree within Monte-Carlo error."""

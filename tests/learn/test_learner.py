@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DeepBassError, NoDropoutError, StoreError
 from deepbass.core.labels import Answers, Ids, Labels
+from deepbass.core.need import EVERYTHING, GUESSES
 from deepbass.learn.learner import LocalLearner, pick_device
 from deepbass.learn.models import build, paper_mlp
 
@@ -133,7 +134,7 @@ def test_a_first_layer_that_works_in_place_sees_the_same_input_in_every_pass(mas
     in_place = learner(nn.Sequential(nn.Dropout(0.5, inplace=True), head), masks=masks)
     aside = learner(nn.Sequential(nn.Dropout(0.5), head), masks=masks)
     beliefs = [subject.infer(None, passes=60, seed=0).mean_N_C for subject in (in_place, aside)]
-    np.testing.assert_allclose(*beliefs, rtol=1e-6)  # what one pass zeroed is not zero for ever
+    np.testing.assert_allclose(beliefs[0], beliefs[1], rtol=1e-6)  # what one pass zeroed is not zero for ever
 
 
 def test_inference_speaks_of_the_ids_it_was_asked_about() -> None:
@@ -142,6 +143,28 @@ def test_inference_speaks_of_the_ids_it_was_asked_about() -> None:
     belief, whole = subject.infer(ids, passes=0, seed=0), subject.infer(None, passes=0, seed=0)
     assert belief.ids.tolist() == ids.tolist()
     np.testing.assert_allclose(belief.mean_N_C, whole.mean_N_C[ids], rtol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["auto", "off"])
+@pytest.mark.parametrize("shape", [(4,), (1, 8, 8)])
+def test_passes_are_spared_where_they_decide_nothing_and_the_others_have_the_same_masks(
+    shape: tuple[int, ...], kernel: str
+) -> None:
+    subject = learner(shape=shape, kernel=kernel)
+    subject.train(all_known(blobs(shape)[1]), epochs=20, copies=2, seed=1)
+    whole, early = (subject.infer(None, passes=10, seed=5, need=need) for need in (EVERYTHING, GUESSES))
+    assert (whole.passes == 10).all()
+    assert early.passes.min() == 6
+    assert early.passes.max() > 6
+    assert early.guess.tolist() == whole.guess.tolist()
+    to_the_end = early.passes == 10
+    assert to_the_end.any()
+    np.testing.assert_allclose(early.mean_N_C[to_the_end], whole.mean_N_C[to_the_end], atol=1e-6)
+
+
+def test_masks_of_every_samples_own_leave_no_way_out() -> None:
+    belief = learner(masks="fresh", kernel="off").infer(None, passes=4, seed=0, need=GUESSES)
+    assert (belief.passes == 4).all()
 
 
 def test_zero_passes_are_one_with_dropout_off() -> None:

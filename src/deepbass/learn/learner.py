@@ -18,8 +18,12 @@ from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, StoreError
 from deepbass.core.labels import Classes, Ids, Labels
 from deepbass.core.loop import UNTRAINED
+from deepbass.core.need import EVERYTHING, Need
 from deepbass.core.randomness import seed_for
 from deepbass.core.samples import Samples
+from deepbass.learn.engine import Engine
+from deepbass.learn.kernel.engine import KernelEngine
+from deepbass.learn.passes import make_passes
 from deepbass.learn.torch_engine import TorchEngine, slices
 
 OnProgress = Callable[[str, float], None]  # what is being done, and the share that is done
@@ -38,15 +42,23 @@ class LocalLearner:
     ) -> None:
         self.device = pick_device(config.device)
         self.model = model.to(self.device)
-        if len(pool.shape) == 3:  # images: convolutions are over twice as fast with channels last
-            self.model = self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.seconds: defaultdict[str, float] = defaultdict(float)  # time spent, by what it was spent on
         self._pool, self._classes, self._config = pool, classes, config
         self._on_progress = on_progress
-        self._engine = TorchEngine(self.model, pool, classes, config, self.device)
+        self._engine: Engine = TorchEngine(self.model, pool, classes, config, self.device)
         with self._seeded(seed_for(config.seed, UNTRAINED, "lazy weights")):
             self.probabilities(pool, np.arange(2))  # a misfit shows at once, and lazy layers learn their size
+        kernel = KernelEngine.of(self.model, pool, classes, config) if self.device.type == "cpu" else None
+        if kernel is not None:
+            self._engine = kernel
+        elif len(pool.shape) == 3:  # images: torch's convolutions are over twice as fast with channels last
+            self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self._optimiser = _adam(self.model, config)
+
+    @property
+    def engine(self) -> str:
+        """Name what runs the model: torch, or the kernel and its build. Results differ between them in rounding."""
+        return self._engine.name
 
     def rehearse(self) -> None:
         """Make a few dropout passes over a few samples, to refuse a model without dropout before it is trained."""
@@ -67,8 +79,8 @@ class LocalLearner:
                     self._engine.backward(ids[rows], classes[rows])
                     self._optimiser.step()
 
-    def infer(self, ids: Ids | None, *, passes: int, seed: int) -> Belief:
-        """Average the probabilities over dropout passes (eq. 6); zero passes mean one with dropout off."""
+    def infer(self, ids: Ids | None, *, passes: int, seed: int, need: Need = EVERYTHING) -> Belief:
+        """Average the probabilities over dropout passes (eq. 6), as far as needed; zero passes mean one without."""
         what = "infer pool" if ids is None else "infer known"
         wanted = np.arange(len(self._pool)) if ids is None else ids
         total = BeliefSum(len(wanted), self._classes)
@@ -80,7 +92,7 @@ class LocalLearner:
             if passes == 0:
                 total.add(slice(None), self._engine.probabilities(self._pool, wanted, on_share))
             else:
-                self._engine.passes(wanted, np.arange(len(wanted)), range(passes), seed, total, on_share)
+                make_passes(self._engine, wanted, passes, seed, total, need, on_share)
         return total.belief(wanted)
 
     def evaluate(self, samples: Samples, labels: Classes) -> float:

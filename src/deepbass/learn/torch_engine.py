@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -14,17 +16,47 @@ from deepbass.core.belief import BeliefSum, Floats
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DeepBassError, NoDropoutError
 from deepbass.core.labels import Classes, Ids
+from deepbass.core.randomness import seed_for
 from deepbass.core.samples import Samples
-from deepbass.learn.dropout import QuickDropout, dropout_on, evaluating, training
+from deepbass.learn.dropout import McDropout, QuickDropout, dropout_on, evaluating, training
+from deepbass.learn.engine import OnShare
+from deepbass.learn.hoist import Forward, Hoist, Tally, agrees, opaque, random_state
 
-OnShare = Callable[[float], None]  # the share of the work that is done
+CHUNK = 2048  # rows that share the masks of a pass, in whatever batches they come
+
+
+@dataclass(frozen=True)
+class _Traits:
+    """What a model's dropout passes allow."""
+
+    hoists: bool = False  # what comes before the first dropout can be done once for all passes over a batch
+    exits: bool = False  # passes can be made over some of the rows, and it pays
 
 
 class TorchEngine:
     """Forward and backward passes of a model over its pool, a batch at a time."""
 
-    def __init__(self, model: nn.Module, pool: Samples, classes: int, config: Config, device: torch.device) -> None:
+    name = "torch"
+
+    def __init__(
+        self,
+        model: nn.Module,
+        pool: Samples,
+        classes: int,
+        config: Config,
+        device: torch.device,
+        *,
+        hoist: bool = True,
+    ) -> None:
         self._model, self._pool, self._classes, self._config, self._device = model, pool, classes, config, device
+        self._shared = config.masks == "shared"
+        self._masks = torch.Generator(device)  # draws the shared ones and nothing else
+        self._hoist = hoist  # until a batch tells against it
+
+    @property
+    def exits(self) -> bool:
+        """Whether passes over some rows have the masks they have among all, and it pays to make them."""
+        return self._traits.exits
 
     @contextmanager
     def training(self, seed: int) -> Iterator[None]:
@@ -40,20 +72,17 @@ class TorchEngine:
 
     def passes(self, ids: Ids, rows: Ids, which: range, seed: int, total: BeliefSum, on_share: OnShare) -> None:
         """Add some dropout passes over ``ids[rows]`` to those rows of a sum."""
-        with torch.no_grad(), dropout_on(self._model, shared=self._config.masks == "shared") as mode:
-            for part in slices(len(rows), self._config.infer_batch):
-                on_share(part.start / len(rows))
-                inputs = self._read(self._pool, ids[rows[part]])
-                mode.batch = len(inputs)
-                first: Tensor | None = None
-                random = len(which) == 1 or part.start > 0  # only the first batch has to show that passes differ
-                for _ in which:
-                    logits = self._logits(inputs.clone())  # a first layer may work in place
-                    first = logits if first is None else first
-                    random = random or not torch.equal(first, logits)
-                    total.add(rows[part], logits.softmax(1).cpu().numpy())
-                if not random:
+        self._hoist = self._hoist and self._traits.hoists  # asked before the first pass: it takes passes of its own
+        done = 0
+        with self._dropout_on() as mode:
+            for chunk, part in self._batches(rows):
+                on_share(done / len(rows))
+                mode.batch = len(part)
+                inputs = self._read(self._pool, ids[part])
+                differ = self._add(inputs, [self._forward(seed, chunk, t) for t in which], part, total)
+                if done == 0 and len(which) > 1 and not differ:  # the first batch is enough to show it
                     raise NoDropoutError(_why_identical(len(which), mode.calls))
+                done += len(part)
 
     def probabilities(self, samples: Samples, ids: Ids, on_share: OnShare) -> Floats:
         """Predict class probabilities with dropout off."""
@@ -63,6 +92,84 @@ class TorchEngine:
                 on_share(part.start / len(ids))
                 probs_N_C[part] = self._logits(self._read(samples, ids[part])).softmax(1).cpu().numpy()
         return probs_N_C
+
+    @contextmanager
+    def _dropout_on(self) -> Iterator[McDropout]:
+        # no inference mode: hoisting has to see how often a tensor was written to
+        with torch.no_grad(), dropout_on(self._model, shared=self._shared, generator=self._masks) as mode:
+            yield mode
+
+    def _batches(self, rows: Ids) -> Iterator[tuple[int, Ids]]:
+        """Cut rows into batches, each within one chunk; masks of every sample's own know no chunks."""
+        chunks_R = rows // CHUNK if self._shared else np.zeros_like(rows)
+        for chunk in np.unique(chunks_R):
+            members = rows[chunks_R == chunk]
+            for part in slices(len(members), self._config.infer_batch):
+                yield int(chunk), members[part]
+
+    def _forward(self, seed: int, chunk: int, t: int) -> Forward:
+        """Make pass t over a batch. With shared masks its draws follow from seed, chunk and t alone."""
+        if not self._shared:
+            return self._logits
+
+        def forward(inputs: Tensor) -> Tensor:
+            self._reseed(seed, chunk, t)
+            return self._logits(inputs)
+
+        return forward
+
+    def _reseed(self, seed: int, chunk: int, t: int) -> None:
+        self._masks.manual_seed(seed_for(seed, t, f"masks of chunk {chunk}"))
+        # What draws masks that cannot be shared, such as LSTM, takes torch's own generators. torch.manual_seed would
+        # do, but formats a stack trace for devices that are not there: 200 microseconds instead of 1.
+        others = seed_for(seed, t, f"other draws of chunk {chunk}")
+        torch.default_generator.manual_seed(others)
+        if self._device.type != "cpu":
+            getattr(torch, self._device.type).manual_seed(others)
+
+    def _add(self, inputs: Tensor, forwards: list[Forward], rows: Ids, total: BeliefSum) -> bool:
+        """Add passes over one batch to its rows of a sum, and tell whether they differ."""
+        batch = Hoist(inputs, on=self._hoist and len(forwards) > 1)
+        first: Tensor | None = None
+        differ = False
+        for forward in forwards:
+            logits = batch.run(forward)
+            first = logits if first is None else first
+            differ = differ or not torch.equal(first, logits)
+            total.add(rows, logits.softmax(1).cpu().numpy())
+        self._hoist = self._hoist and (batch.on or len(forwards) == 1)
+        return differ
+
+    @cached_property
+    def _traits(self) -> _Traits:
+        """Find out what the passes allow, on a few samples: from the calls that are made, never from their time."""
+        if not self._shared or opaque(self._model):
+            return _Traits()
+        devices = [self._device] if self._device.type != "cpu" else []
+        with (
+            torch.random.fork_rng(devices, device_type=self._device.type if devices else "cuda"),
+            self._dropout_on() as mode,
+        ):
+            exits = all(self._exits(mode, count) for count in (2, 3))  # a length of another kind is not 2 and then 3
+            mode.batch = 3
+            hoists = self._hoist and agrees(self._few(3), [self._forward(0, 0, t) for t in range(5)])
+        return _Traits(hoists, exits)
+
+    def _exits(self, mode: McDropout, count: int) -> bool:
+        """Tell whether all draws of a pass are shared, and less than half of its work precedes the first dropout.
+
+        That work is done again in every stage of passes over fewer and fewer rows.
+        """
+        mode.batch = count
+        self._reseed(0, 0, 0)
+        with Tally() as tally:
+            self._model(self._few(count))
+        drawn = random_state(self._device)
+        self._reseed(0, 0, 0)
+        return torch.equal(drawn, random_state(self._device)) and 2 * tally.before < tally.all
+
+    def _few(self, count: int) -> Tensor:
+        return self._read(self._pool, np.arange(count) % len(self._pool))
 
     def _logits(self, inputs: Tensor) -> Tensor:
         logits = self._model(inputs)

@@ -122,7 +122,11 @@ class Session:
         if config.oracle == "replay":
             _check_replayed(config, about["fingerprint"])
         run_dir = RunDir.create(
-            path, config=config.as_dict(), data=about, versions=versions(), keep=config.keep_checkpoints
+            path,
+            config=config.as_dict(),
+            data=about,
+            versions={**versions(), "engine": learner.engine},
+            keep=config.keep_checkpoints,
         )
         try:
             self = cls(run_dir, config, data, learner=learner, oracle=oracle, watch=watch)
@@ -157,6 +161,12 @@ class Session:
                 f"deepbass.resume({str(run_dir.path)!r}, model=...)."
             )
         learner = _learner(config, data, model, watch)
+        before = run_dir.about["versions"].get("engine", learner.engine)
+        if before != learner.engine:
+            watch.on_note(
+                f"The run was started with the engine {before!r} and goes on with {learner.engine!r}: rounding and "
+                "dropout masks differ from here on."
+            )
         self = cls(run_dir, config, data, learner=learner, oracle=oracle, watch=watch)
         self._take_up()
         return self

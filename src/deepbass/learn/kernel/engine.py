@@ -15,7 +15,7 @@ from deepbass.core.config import Config
 from deepbass.core.labels import Classes, Ids
 from deepbass.core.samples import Samples
 from deepbass.learn.engine import OnShare
-from deepbass.learn.kernel.native import Chain, best
+from deepbass.learn.kernel.native import Chain, build, widths
 from deepbass.learn.kernel.stages import stages_of
 from deepbass.learn.torch_engine import check_finite, slices
 
@@ -25,6 +25,7 @@ _CHUNK = 2048  # samples read at a time
 class KernelEngine:
     """Forward and backward passes of a chain, sample by sample in the cache. Every sample has masks of its own."""
 
+    name = "kernel"
     exits = True  # masks depend on (seed, sample, pass), so passes can stop for one sample and go on for another
 
     def __init__(self, chain: Chain, layers: list[nn.Conv2d | nn.Linear], pool: Samples, config: Config) -> None:
@@ -35,13 +36,16 @@ class KernelEngine:
     def of(cls, model: nn.Module, pool: Samples, classes: int, config: Config) -> KernelEngine | None:
         """Make an engine when the model is a chain, has dropout, and there is a build for this processor."""
         found = stages_of(model, pool.shape) if config.kernel == "auto" else None
-        library = best() if found else None
+        name = next(iter(widths()), None) if found else None
+        library = build(name) if name else None
         if found is None or library is None:
             return None
         stages, layers = found
         if stages[-1].outs != classes or not any(stage.cut or stage.cut_after for stage in stages):
             return None  # torch's engine has the words for it
-        return cls(Chain(library, stages, torch.get_num_threads()), layers, pool, config)
+        engine = cls(Chain(library, stages, torch.get_num_threads()), layers, pool, config)
+        engine.name = f"kernel {name}"
+        return engine
 
     @contextmanager
     def training(self, seed: int) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Find and call the compiled chain. It is built at installation where there is a C++ compiler, and left out elsewhere."""
+"""Find and call the compiled chain, which is built at installation where there is a C++ compiler."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ _WIDTHS = {"AVX512": ("avx512", "avx2", "base"), "AVX2": ("avx2", "base")}  # by
 _BLOCK = 32  # samples whose gradients are added up in one go; fixed, so that rounding does not hang on threads
 
 
-def best() -> ctypes.CDLL | None:
-    """Load the quickest build that this processor can run; None when there is none."""
-    capability = torch.backends.cpu.get_cpu_capability()
-    builds = (build(name) for name in _WIDTHS.get(capability, ("base",)))
-    return next((library for library in builds if library is not None), None)
+def widths() -> list[str]:
+    """List the builds that are there and that this processor can run, the quickest first."""
+    names = _WIDTHS.get(torch.backends.cpu.get_cpu_capability(), ("base",))
+    return [name for name in names if build(name) is not None]
 
 
 @cache

@@ -9,8 +9,12 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
-LARGEST_LINEAR = 1 << 18  # weights; beyond, a product of whole batches, as torch does it, is quicker
+# beyond these, products of whole batches, as torch does them, are as quick or quicker
+LARGEST_LINEAR = 1 << 18  # weights
+LARGEST_CONVOLUTION = 128 * 128  # channels in times channels out
+LARGEST_ACTIVATION = 1 << 22  # values
 MOST_STAGES = 64
+_KINDS = {nn.Conv2d, nn.Linear, nn.Flatten, nn.ReLU, nn.LeakyReLU, nn.Dropout, nn.MaxPool2d}
 
 
 class Stage(ctypes.Structure):
@@ -45,8 +49,8 @@ def stages_of(model: nn.Module, shape: tuple[int, ...]) -> tuple[list[Stage], li
 
 def _layers(module: nn.Module) -> Iterator[nn.Module]:
     """Walk through nested plain Sequentials, as their forward does."""
-    if module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks:
-        raise NotAChainError
+    hooks = (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks, module._backward_pre_hooks)
+    _demand(not any(hooks) and "forward" not in vars(module))
     if type(module) is nn.Sequential:
         for child in module:
             yield from _layers(child)
@@ -69,30 +73,31 @@ class _Reader:
         return self._stages, self._weights
 
     def _take(self, layer: nn.Module) -> None:
-        kind = type(layer)
-        if kind is nn.Conv2d:
-            self._convolution(layer)
-        elif kind is nn.Linear:
-            self._linear(layer)
-        elif kind is nn.Flatten:
-            _demand(layer.start_dim == 1 and layer.end_dim == -1)
-            self._flat = True
-        elif kind is nn.ReLU:
-            self._activation(0.0)
-        elif kind is nn.LeakyReLU:
-            self._activation(float(layer.negative_slope))
-        elif kind is nn.Dropout:
-            self._dropout(float(layer.p))
-        elif kind is nn.MaxPool2d:
-            self._pool(layer)
-        else:
-            raise NotAChainError
+        _demand(type(layer) in _KINDS)  # a subclass may do anything
+        match layer:
+            case nn.Conv2d():
+                self._convolution(layer)
+            case nn.Linear():
+                self._linear(layer)
+            case nn.Flatten():
+                _demand(layer.start_dim == 1 and layer.end_dim == -1)
+                self._flat = True
+            case nn.ReLU():
+                self._activation(0.0)
+            case nn.LeakyReLU():
+                self._activation(layer.negative_slope)
+            case nn.Dropout():
+                self._dropout(layer.p)
+            case nn.MaxPool2d():
+                self._pool(layer)
 
     def _convolution(self, layer: nn.Conv2d) -> None:
         _demand(not self._flat and len(self._shape) == 3 and layer.in_channels == self._shape[0])
         _demand(layer.kernel_size == (3, 3) and layer.stride == (1, 1) and layer.dilation == (1, 1))
         _demand(layer.padding in ((1, 1), "same") and layer.padding_mode == "zeros" and layer.groups == 1)
         _, height, width = self._shape
+        _demand(layer.in_channels * layer.out_channels <= LARGEST_CONVOLUTION)
+        _demand(max(layer.in_channels, layer.out_channels) * height * width <= LARGEST_ACTIVATION)
         self._begin(layer, linear=0, ins=layer.in_channels, height=height, width=width, outs=layer.out_channels)
         self._shape = (layer.out_channels, height, width)
 

@@ -1,0 +1,39 @@
+"""What the learner asks of whatever runs its model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from deepbass.core.belief import BeliefSum, Floats
+from deepbass.core.labels import Classes, Ids
+from deepbass.core.samples import Samples
+
+OnShare = Callable[[float], None]  # the share of the work that is done
+
+
+class Engine(Protocol):
+    """Forward and backward passes of one model over one pool."""
+
+    name: str  # of the path that the results come from
+
+    @property
+    def exits(self) -> bool:
+        """Whether passes can be made over a part of the samples with the masks they have among all, and it pays."""
+
+    def passes(self, ids: Ids, rows: Ids, which: range, seed: int, total: BeliefSum, on_share: OnShare) -> None:
+        """Add the dropout passes numbered ``which`` over the samples ``ids[rows]`` to those rows of a sum.
+
+        With ``exits``, the masks of a sample in a pass follow from (seed, ids, its row, number of the pass) alone:
+        never from the other rows, nor from the passes that are made in the same call.
+        """
+
+    def probabilities(self, samples: Samples, ids: Ids, on_share: OnShare) -> Floats:
+        """Predict class probabilities with dropout off."""
+
+    def training(self, seed: int) -> AbstractContextManager[None]:
+        """Make the model ready for backward(); everything is back as it was afterwards."""
+
+    def backward(self, ids: Ids, classes: Classes) -> None:
+        """Set the gradient of the mean cross-entropy (eq. 1) over some samples, with dropout."""
