@@ -15,6 +15,8 @@ from deepbass.learn.passes import make_passes
 class Replay:
     """Plays the passes of a tensor T x N x C, by sample id, and counts what it plays."""
 
+    name = "replay"
+
     def __init__(self, probs_T_N_C: Floats, *, exits: bool = True) -> None:
         self.exits = exits
         self.calls: list[tuple[range, list[int]]] = []

@@ -34,6 +34,7 @@ class Net(nn.Module):
         self.inner = inner
         self.middle = middle
         self.cache: Tensor | None = None
+        self.steps: Tensor
         self.register_buffer("steps", torch.zeros(8))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -60,13 +61,13 @@ def resnet() -> nn.Module:
 
 def recurrent(net: Net, x: Tensor) -> Tensor:
     assert net.inner is not None
-    out: Tensor = net.inner(x.unflatten(1, (2, 4)))[0]
+    out: Tensor = net.inner(x.view(-1, 2, 4))[0]
     return out.flatten(1)
 
 
 def attention(net: Net, x: Tensor) -> Tensor:
     assert net.inner is not None
-    q = x.unflatten(1, (2, 4))
+    q = x.view(-1, 2, 4)
     out: Tensor = net.inner(q, q, q)[0]
     return out.flatten(1)
 
@@ -95,7 +96,7 @@ def dropped_in_place_unused(net: Net, x: Tensor) -> Tensor:
 
 
 def dropped_view_in_place(net: Net, x: Tensor) -> Tensor:
-    whole = x.unflatten(1, (8, 1))
+    whole = x.view(-1, 8, 1)
     return F.dropout(whole.flatten(1), 0.5, net.training, inplace=True) + whole[:, :, 0]
 
 
@@ -177,7 +178,7 @@ ZOO = {
     "ResNet": Case(resnet, (3, 8, 8)),
     "F.dropout": net(lambda net, x: F.dropout(x.relu(), 0.5, net.training)),
     "torch.dropout": net(lambda net, x: torch.dropout(x.relu(), 0.5, net.training)),
-    "Dropout1d": net(lambda net, x: F.dropout1d(x.unflatten(1, (4, 2)), 0.5, net.training).flatten(1)),
+    "Dropout1d": net(lambda net, x: F.dropout1d(x.view(-1, 4, 2), 0.5, net.training).flatten(1)),
     "AlphaDropout": net(lambda net, x: F.alpha_dropout(x.relu(), 0.5, net.training)),
     "LSTM": net(recurrent, nn.LSTM(4, 4, num_layers=2, dropout=0.5, batch_first=True)),
     "attention": net(attention, nn.MultiheadAttention(4, 2, dropout=0.5, batch_first=True)),
@@ -268,27 +269,36 @@ def test_every_layer_of_a_resnet_but_its_head_is_run_once_a_batch() -> None:
         assert layer.count == (BATCHES * PASSES if weights.shape[0] == CLASSES else BATCHES)
 
 
-@pytest.mark.parametrize("draw", [np.random.default_rng(0).normal, lambda: np.random.default_rng().choice([-1.0, 1.0])])
-def test_noise_from_numpy_is_drawn_in_every_pass(draw: Callable[[], float]) -> None:
-    drawn: list[float] = []
+COIN, DICE = np.random.default_rng(0), torch.Generator()
 
-    def noisy(net: Net, x: Tensor) -> Tensor:
-        drawn.append(draw())
-        return F.dropout(x + torch.from_numpy(np.full(8, drawn[-1], dtype=np.float32)), 0.5, net.training)
 
-    model = Net(noisy).eval()
+@pytest.mark.parametrize(
+    "noise",
+    [
+        lambda x: x + torch.from_numpy(COIN.normal(size=8).astype(np.float32)),
+        lambda x: x * torch.from_numpy(COIN.choice([-1.0, 1.0], size=1)).float(),
+        lambda x: x * COIN.choice([-1.0, 1.0]),
+        lambda x: x * np.float32(COIN.choice([-1.0, 1.0])),
+        lambda x: x[:, COIN.permutation(8).tolist()],
+        lambda x: x.sin() if COIN.random() < 0.5 else x.cos(),
+        lambda x: x * torch.randint(0, 2, (1,), generator=DICE),
+    ],
+)
+def test_noise_from_elsewhere_is_drawn_in_every_pass_however_often_it_repeats_itself(
+    noise: Callable[[Tensor], Tensor],
+) -> None:
+    model = Net(lambda net, x: F.dropout(noise(x), 0.5, net.training)).eval()
     subject = engine(model)
     for _ in range(3):
         infer(subject)
-    drawn.clear()
     with torch.no_grad(), Uses(model.stem.weight) as stem:
         infer(subject)
-    assert len(drawn) == stem.count == BATCHES * PASSES
+    assert stem.count == BATCHES * PASSES
 
 
 @pytest.mark.filterwarnings("ignore")  # torch announces the end of torch.jit
 def test_scripted_functions_are_not_overlooked() -> None:
-    script = torch.jit.script(_wave)
+    script: Callable[[Tensor], Tensor] = torch.jit.script(_wave)
 
     def through(net: Net, x: Tensor) -> Tensor:
         return F.dropout(script(x.tanh()).relu(), 0.5, net.training)
@@ -353,11 +363,11 @@ def test_a_pass_that_begins_otherwise_is_made_in_full(change: dict[str, Any]) ->
         hoist = Hoist(inputs)
         before = hoist.run(forward)
         assert torch.equal(hoist.run(forward), before)
-        assert hoist.on
+        on_before = hoist.on
         for name, value in change.items():
             setattr(model, name, value)
         after = hoist.run(forward)
-        assert not hoist.on
+        assert (on_before, hoist.on) == (True, False)
         assert torch.equal(after, forward(inputs))
         assert torch.equal(hoist.run(forward), after)
     assert not torch.equal(before, after)
@@ -387,7 +397,7 @@ def test_only_what_is_needed_later_is_held_and_only_for_the_batch() -> None:
             seen.append(weakref.ref(output))
 
     model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8), nn.Dropout(0.5), nn.Linear(8, CLASSES)).eval()
-    for layer in model[:3]:
+    for layer in list(model)[:3]:
         layer.register_forward_hook(watch)
     with torch.no_grad(), dropout_on(model):
         hoist = Hoist(torch.randn(5, 4))

@@ -405,3 +405,16 @@ def test_frozen_weights_stay_frozen() -> None:
         engine.backward(np.arange(20), np.zeros(20, dtype=np.int64))
     assert model[1].weight.grad is None
     assert model[1].bias.grad is not None
+
+
+def test_torchs_threads_are_back_after_training() -> None:
+    engine = engine_of(paper_mlp((4,), 2), Arrays(samples((4,), 20)), 2)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with pytest.raises(KeyError), engine.training(0):
+            assert torch.get_num_threads() == 1
+            raise KeyError
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

@@ -67,7 +67,7 @@ class First(nn.Module):
 
 def with_channels() -> nn.Module:
     return nn.Sequential(
-        nn.Conv2d(1, 4, 3), nn.Dropout2d(0.5), nn.Conv2d(4, 4, 3), nn.Flatten(), nn.Dropout(0.3), nn.LazyLinear(CLASSES)
+        nn.Conv2d(1, 4, 3), nn.Dropout2d(0.5), nn.Conv2d(4, 4, 3), nn.Flatten(), nn.Dropout(0.3), nn.Linear(64, CLASSES)
     )
 
 
@@ -232,7 +232,6 @@ def test_early_exit_is_offered_where_all_masks_are_shared_and_little_precedes_th
     make, exits = EXITS[name]
     torch.manual_seed(0)
     model = make().eval()
-    model(torch.zeros(2, 1, 8, 8))  # lazy layers
     torch.manual_seed(9)
     expected = torch.rand(2)
     torch.manual_seed(9)
@@ -258,7 +257,7 @@ def test_whatever_the_model_the_same_seed_draws_the_same_passes(name: str) -> No
 
 def test_identical_passes_are_refused_in_the_first_batch() -> None:
     subject = engine(nn.Sequential(nn.Flatten(), nn.Linear(64, CLASSES)))
-    with pytest.raises(NoDropoutError, match="3 dropout passes .* no active dropout"):
+    with pytest.raises(NoDropoutError, match="no active dropout"):
         passes(subject, None, range(3))
     dead = engine(nn.Sequential(nn.Flatten(), nn.Dropout(0.5), Apply(lambda x: 0 * x), nn.Linear(64, CLASSES)))
     with pytest.raises(NoDropoutError, match="no effect"):

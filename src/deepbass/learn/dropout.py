@@ -107,7 +107,7 @@ class McDropout(TorchFunctionMode):
         mask = torch.empty(one.shape, dtype=x.dtype, device=x.device)
         mask.bernoulli_(1.0 - p, generator=self._generator).div_(1.0 - p)
         # drawn in one order whatever the layout, but laid out as x: to multiply across layouts takes twice the time
-        return torch.empty_like(one).copy_(mask)
+        return mask if one.is_contiguous() else torch.empty_like(one).copy_(mask)
 
 
 def _recurrent_rate(args: tuple[Any, ...]) -> int:

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
@@ -26,6 +27,7 @@ _Call = tuple[Any, tuple[Any, ...]]  # a function and its arguments that are pla
 
 # what must take effect in every pass, whatever it returns
 _SETTINGS = {torch._C._set_grad_enabled}
+_PLAIN = (int, float, complex, str, np.generic, type(None))
 _COMPARABLE = (int, float, complex, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
@@ -113,6 +115,9 @@ class _Prefix:
         self.inputs = inputs
         self.calls: list[_Call] = []  # the last one is the first dropout
         self.results: list[Any] = []  # of all calls but the last
+        self._made: dict[int, weakref.ref[Tensor]] = {}  # tensors that came from the calls, by identity
+        self._foreign: list[Any] = []  # other tensors and arrays that the calls were given: weights, if all is well
+        self._draws = False  # a call was given a random generator of the model's own
         self._random: Tensor | None = None  # the state of torch's generators before the first call
         self._closed = False
         self._versions: list[tuple[Tensor, int]] = []  # every tensor that is held, and how often it was written to
@@ -121,22 +126,24 @@ class _Prefix:
     def note(self, func: Any, args: Any, kwargs: Any) -> Any:
         if self._random is None:
             self._random = random_state(self.inputs.device)
-        self.calls.append(_call(func, args, kwargs))
+        self._note_call(func, args, kwargs)
         result = func(*args, **kwargs)
+        self._made.update((id(tensor), weakref.ref(tensor)) for tensor in _tensors(result))
         # held weakly: most activations are gone by the first dropout, and memory is not filled with them
         self.results.append(weakref.ref(result) if type(result) is Tensor else result)
         return result
 
     def close(self, func: Any, args: Any, kwargs: Any) -> None:
         """Hold what the model still holds: at the first dropout its tensors are as later passes need them."""
-        self.calls.append(_call(func, args, kwargs))
+        self._note_call(func, args, kwargs)
         # Only calls that are answered from the notes can meet a tensor that is gone. Should anything else do,
         # one without data makes it fail.
         gone = torch.empty(0, device="meta")
         self.results = [_held(result, gone) for result in self.results]
         kept = [tensor for tensor in [self.inputs, *_tensors(self.results)] if tensor is not gone]
-        random = self._random is not None and not torch.equal(self._random, random_state(self.inputs.device))
-        if random or any(tensor.is_inference() for tensor in kept):  # those do not count how often they are written to
+        if self._random is not None and not torch.equal(self._random, random_state(self.inputs.device)):
+            self._draws = True
+        if self._draws or any(tensor.is_inference() for tensor in kept):  # writing to those is not counted
             return
         written: Tensor | None = None
         if overwrites(func, args, kwargs):
@@ -158,7 +165,26 @@ class _Prefix:
         return self._closed and all(tensor._version == version for tensor, version in self._versions)
 
     def equals(self, other: _Prefix) -> bool:
-        return self.calls == other.calls and all(map(_equal, self.results, other.results))
+        """Tell whether another pass makes the same calls, gives them the same tensors and gets the same results.
+
+        A tensor that is another object and came from none of the calls was made where it cannot be seen. That it has
+        the same values may be chance.
+        """
+        return (
+            self.calls == other.calls
+            and len(self._foreign) == len(other._foreign)
+            and all(one is another for one, another in zip(self._foreign, other._foreign, strict=True))
+            and all(map(_equal, self.results, other.results))
+        )
+
+    def _note_call(self, func: Any, args: Any, kwargs: Any) -> None:
+        self.calls.append(_call(func, args, kwargs))
+        for value in _leaves((*args, *kwargs.values())):
+            self._draws = self._draws or isinstance(value, torch.Generator)
+            if isinstance(value, Tensor | np.ndarray) and value is not self.inputs:
+                made = self._made.get(id(value))
+                if made is None or made() is not value:  # a number may be given again to a later object
+                    self._foreign.append(value)
 
 
 def agrees(inputs: Tensor, forwards: Sequence[Forward]) -> bool:
@@ -196,7 +222,7 @@ class Tally(TorchFunctionMode):
         kwargs = kwargs or {}
         self._dropped = self._dropped or rate(func, args, kwargs) > 0.0
         result = func(*args, **kwargs)
-        counts = any(True for _ in _tensors([result]))
+        counts = any(True for _ in _tensors(result))
         self.all += counts
         self.before += counts and not self._dropped
         return result
@@ -209,7 +235,7 @@ def random_state(device: torch.device) -> Tensor:
 
 
 def _call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
-    return func, tuple(value for value in (*args, *kwargs.values()) if isinstance(value, int | float | str | None))
+    return func, tuple(value for value in _leaves((*args, *kwargs.values())) if isinstance(value, _PLAIN))
 
 
 def _held(result: Any, gone: Tensor) -> Any:
@@ -220,11 +246,17 @@ def _held(result: Any, gone: Tensor) -> Any:
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, tuple | list):
+    return (leaf for leaf in _leaves(value) if isinstance(leaf, Tensor))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple | list):
         for part in value:
-            yield from _tensors(part)
+            yield from _leaves(part)
+    elif isinstance(value, slice):
+        yield from (value.start, value.stop, value.step)
+    else:
+        yield value
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -51,7 +51,12 @@ class KernelEngine:
     def training(self, seed: int) -> Iterator[None]:
         """Draw the masks of the following steps from a seed."""
         self._seed, self._step = seed, 0
-        yield
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # torch has only Adam to do, too little for threads that wait for one another
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
 
     def backward(self, ids: Ids, classes: Classes) -> None:
         """Set the gradient of the mean cross-entropy (eq. 1) over some samples, with dropout."""
