@@ -12,6 +12,7 @@ from deepbass.core.belief import Belief, BeliefSum
 from deepbass.core.config import Config
 from deepbass.core.labels import NO_ANSWERS, Answers, Ids, Labels
 from deepbass.core.loop import Method, State, Step, run
+from deepbass.core.need import EVERYTHING, Below, Need
 from deepbass.core.randomness import generator, seed_for
 
 SAMPLES, CLASSES = 40, 3
@@ -22,12 +23,17 @@ class Scribe:
 
     def __init__(self) -> None:
         self.orders: list[tuple[str, Any]] = []
+        self.needs: list[Need] = []  # of the pool
 
     def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
         self.orders.append(("train", (labels, epochs, copies, seed)))
 
-    def infer(self, ids: Ids | None, *, passes: int, seed: int) -> Belief:
+    def infer(self, ids: Ids | None, *, passes: int, seed: int, need: Need = EVERYTHING) -> Belief:
         self.orders.append(("pool" if ids is None else "known", (passes, seed)))
+        if ids is None:
+            self.needs.append(need)
+        else:
+            assert need.everything  # theta is a mean over all passes
         ids = np.arange(SAMPLES) if ids is None else ids
         total = BeliefSum(len(ids), CLASSES)
         total.add(slice(None), np.random.default_rng(seed).dirichlet(np.ones(CLASSES), size=len(ids)))
@@ -77,7 +83,7 @@ def go(oracle: Prompt, state: State | None = None, **settings: Any) -> tuple[Sta
 
 def test_the_order_of_the_steps_is_the_papers() -> None:
     _, steps, learner = go(Prompt())
-    assert [what for what, _ in learner.orders] == ["train"] + ["pool", "known", "train"] * 12
+    assert [what for what, _ in learner.orders] == ["train"] + ["known", "pool", "train"] * 12
     (_, epochs, copies, _) = learner.orders[0][1]
     assert (epochs, copies) == (100, 20)
     assert all(order[1:3] == (1, 20) for what, order in learner.orders[1:] if what == "train")
@@ -90,6 +96,36 @@ def test_questions_are_put_in_the_first_iteration_and_every_so_many_after() -> N
     _, steps, _ = go(Prompt())
     assert [step.state.iteration for step in steps if len(step.asked)] == [1, 6, 11]
     assert all(len(step.asked) in (0, 4) for step in steps)
+
+
+def test_scores_are_needed_only_where_labels_are_asked_for() -> None:
+    def asking(**settings: Any) -> list[int]:
+        needs = go(Prompt(), **settings)[2].needs
+        assert not any(need.everything for need in needs)
+        return [iteration for iteration, need in enumerate(needs) if need.decisions]
+
+    assert asking() == [0, 5, 10]
+    assert asking(budget=6 + 4) == [0]  # spent after the first batch
+    assert asking(acquire="random") == asking(acquire="none") == []
+    assert asking(acquire="none", admit="step-wise") == list(range(12))  # the threshold's word
+
+
+@pytest.mark.parametrize("acquire", ["above-average", "above-quantile"])
+def test_a_bar_set_by_the_pool_needs_everything_only_where_labels_are_asked_for(acquire: str) -> None:
+    needs = go(Prompt(), acquire=acquire)[2].needs
+    assert [iteration for iteration, need in enumerate(needs) if need.everything] == [0, 5, 10]
+    assert all(need.everything for need in go(Prompt(), early_exit=False)[2].needs)
+
+
+def test_the_threshold_is_asked_about_those_who_are_neither_known_nor_in() -> None:
+    _, steps, learner = go(Prompt(), admit="step-wise", acquire="none", iterations=3)
+    assert len(steps[1].state.labels.members) > 0
+    for step, need in zip(steps, learner.needs, strict=False):
+        (below,) = need.decisions
+        assert isinstance(below, Below)
+        labels = step.state.labels
+        assert set(below.ids) == set(range(SAMPLES)) - set(labels.known) - set(labels.members)
+        assert below.threshold == steps[step.state.iteration + 1].threshold
 
 
 def test_a_sample_just_answered_is_trained_on_as_ground_truth_in_the_same_iteration() -> None:

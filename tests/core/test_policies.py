@@ -62,6 +62,18 @@ def test_ranking_policies_take_the_highest_scores_and_the_lower_id_on_a_tie(poli
     assert asked.tolist() == expected
 
 
+@pytest.mark.parametrize("policy", ["max-entropy", "bald", "variation-ratios", "least-confidence", "margin"])
+def test_who_was_spared_passes_is_behind_those_that_made_all(policy: str) -> None:
+    """It was found out of reach; its score over fewer passes says nothing against that."""
+    total = BeliefSum(3, CLASSES)
+    for votes in np.eye(CLASSES)[[0, 0, 1]]:
+        total.add(np.array([0, 2]), np.stack([votes, votes]))
+    for votes in np.eye(CLASSES)[[0, 1]]:  # as torn as can be, so far
+        total.add(np.array([1]), votes[None])
+    belief = total.belief(np.arange(3))
+    assert ACQUIRE[policy](0.9)(belief, belief.ids, 2, np.random.default_rng(0)).tolist() == [0, 2]
+
+
 def test_above_average_draws_from_those_above_the_average_over_the_whole_pool() -> None:
     belief = some_belief(60, 1)
     askable = np.arange(10, 60)
@@ -76,7 +88,9 @@ def test_fewer_than_wanted_above_the_bar_is_no_error() -> None:
     belief = some_belief(10, 2)
     least = belief.ids[np.argsort(belief.entropy)[:4]]
     assert len(ACQUIRE["above-average"](0.9)(belief, least, 5, np.random.default_rng(0))) < 5
-    flat = Belief(belief.ids, np.full((10, CLASSES), 1 / CLASSES), belief.expected_entropy, belief.agreement)
+    flat = Belief(
+        belief.ids, np.full((10, CLASSES), 1 / CLASSES), belief.expected_entropy, belief.agreement, belief.passes
+    )
     assert len(ACQUIRE["above-average"](0.9)(flat, flat.ids, 5, np.random.default_rng(0))) == 0
 
 

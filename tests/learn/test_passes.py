@@ -7,7 +7,7 @@ import pytest
 
 from deepbass.core.belief import Floats
 from deepbass.core.labels import NO_IDS
-from deepbass.core.need import EVERYTHING, GUESSES
+from deepbass.core.need import EVERYTHING, GUESSES, Need
 from tests.learn.replay import Replay
 
 SURE, UNSURE = 0, 1
@@ -35,10 +35,9 @@ def test_rows_are_told_by_id_whatever_their_order() -> None:
 
 
 @pytest.mark.parametrize(("exits", "need"), [(False, GUESSES), (True, EVERYTHING)])
-def test_all_passes_are_made_in_one_go_where_none_can_be_spared(exits: bool, need: object) -> None:
+def test_all_passes_are_made_in_one_go_where_none_can_be_spared(exits: bool, need: Need) -> None:
     engine = Replay(one_sure_one_not(10), exits=exits)
-    assert need in (GUESSES, EVERYTHING)
-    belief = engine.infer(np.array([SURE, UNSURE]), EVERYTHING if need is EVERYTHING else GUESSES)
+    belief = engine.infer(np.array([SURE, UNSURE]), need)
     assert engine.calls == [(range(10), [SURE, UNSURE])]
     assert belief.passes.tolist() == [10, 10]
 

@@ -16,7 +16,7 @@ from deepbass.store.rundir import RunDir
 DIGITS = tuple("0123456789")
 METRICS = (
     *("known", "members", "validation_accuracy", "pseudo_accuracy", "guess_accuracy"),
-    *("entropy_known", "entropy_pool", "asked", "answered", "loss"),
+    *("entropy_known", "entropy_pool", "passes", "asked", "answered", "loss"),
 )
 
 
@@ -100,6 +100,7 @@ def _metrics(iteration: int, known: int, samples: int, asked: int, answered: int
         "guess_accuracy": 0.81 + 0.15 * rise if guessing else None,
         "entropy_known": 0.12 - 0.1 * rise if guessing else None,
         "entropy_pool": 0.3 - 0.25 * rise if guessing else None,
+        "passes": 10.0 - 4 * rise if guessing else None,
         "asked": asked,
         "answered": answered,
         "loss": 1.5 - rise,

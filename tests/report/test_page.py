@@ -133,6 +133,18 @@ def test_the_page_says_whether_the_run_is_at_its_end(tmp_path: Path, done: int, 
     assert (f"deepbass resume {run.as_posix()}" in page.text) == (done < 12)
 
 
+@pytest.mark.parametrize(("passes", "said"), [(10, True), (3, False)])
+def test_the_page_says_that_the_pools_entropy_is_over_fewer_passes_where_it_is(
+    tmp_path: Path, passes: int, said: bool
+) -> None:
+    run = make_run(tmp_path / "run", passes_pool=passes)
+    with RunDir.open(run, lock=False) as opened:
+        made = [step.metrics["passes"] for step in opened.events.steps()[1:]]
+    page = Page.read(write_report(run))
+    assert (f"{np.mean(np.array(made, dtype=float)):.1f} a sample on average, of {passes}" in page.text) == said
+    assert "passes a sample" in page.said("th")
+
+
 def test_changed_settings_stand_out(tmp_path: Path) -> None:
     page = Page.read(write_report(make_run(tmp_path / "run", copies=7)))
     changed = [attributes for attributes in page.all("div") if attributes.get("class") == "changed"]

@@ -181,7 +181,7 @@ def test_a_run_directory_can_be_moved(tmp_path: Path) -> None:
 
 
 def test_metrics_are_what_they_say(tmp_path: Path) -> None:
-    result = deepbass.run("toy", out=tmp_path / "run", **{**SMALL, "admit": "all-data"})
+    result = deepbass.run("toy", out=tmp_path / "run", **{**SMALL, "admit": "all-data", "initial_epochs": 100})
     first, last = result.history[0], result.history[-1]
     assert (first["known"], first["members"], first["entropy_pool"]) == (20, 0, None)
     assert last["known"] == len(result.labels.known)
@@ -189,6 +189,10 @@ def test_metrics_are_what_they_say(tmp_path: Path) -> None:
     for name in ("validation_accuracy", "pseudo_accuracy", "guess_accuracy", "entropy_known", "entropy_pool"):
         value = last[name]
         assert value is not None and 0 <= value <= 1
+    assert first["passes"] is None
+    assert all(row["passes"] == 3 for row in result.history[1::2])  # asking by a bar that the whole pool sets
+    spared = [row["passes"] for row in result.history[2::2]]
+    assert all(passes is not None and 2 <= passes < 3 for passes in spared)
     about = json.loads((tmp_path / "run" / "run.json").read_text())
     assert about["data"]["parameters"] == 5352
     assert about["config"]["admit"] == "all-data"

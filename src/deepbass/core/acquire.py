@@ -7,24 +7,40 @@ It returns distinct ids out of those, at most as many as wanted.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from deepbass.core.belief import Belief, Floats
 from deepbass.core.labels import NO_IDS, Ids
+from deepbass.core.need import EVERYTHING, GUESSES, Highest, Need
+from deepbass.core.score import CLOSENESS, DISSENT, DOUBT, ENTROPY, INFORMATION, Score
 
-Acquire = Callable[[Belief, Ids, int, np.random.Generator], Ids]
+Choose = Callable[[Belief, Ids, int, np.random.Generator], Ids]
 
 
-def top(score: Callable[[Belief], Floats]) -> Acquire:
+@dataclass(frozen=True)
+class Acquire:
+    """A policy, and what it needs to know of a belief to choose so many of some ids: if not said, everything."""
+
+    choose: Choose
+    need: Callable[[Ids, int], Need] = lambda askable, count: EVERYTHING
+
+    def __call__(self, belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
+        """Choose the samples to ask for."""
+        return self.choose(belief, askable, count, rng)
+
+
+def top(score: Score) -> Acquire:
     """Make the policy that asks for the highest scores; equal scores are settled by the lower id."""
 
     def policy(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
-        scores = score(belief.about(askable))
-        return askable[np.lexsort((askable, -scores))][:count]
+        about = belief.about(askable)
+        # first by passes: whoever was spared some is behind those that made them all, by whatever score so far
+        return askable[np.lexsort((askable, -score.of(about), -about.passes))][:count]
 
-    return policy
+    return Acquire(policy, lambda askable, count: Need((Highest(askable, count, score),)))
 
 
 def above(bar: Callable[[Floats], np.floating | float]) -> Acquire:
@@ -35,7 +51,7 @@ def above(bar: Callable[[Floats], np.floating | float]) -> Acquire:
         high = askable[belief.about(askable).entropy > bar(belief.entropy)]
         return at_random(belief, high, count, rng)
 
-    return policy
+    return Acquire(policy)
 
 
 def above_quantile(quantile: float) -> Acquire:
@@ -55,13 +71,13 @@ def nothing(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) 
 
 ACQUIRE: dict[str, Callable[[float], Acquire]] = {
     # every entry takes the configured quantile, so that no caller has to know which policy needs it
-    "max-entropy": lambda q: top(lambda belief: belief.entropy),
+    "max-entropy": lambda q: top(ENTROPY),
     "above-average": lambda q: above(np.mean),
     "above-quantile": above_quantile,
-    "bald": lambda q: top(lambda belief: belief.mutual_information),
-    "variation-ratios": lambda q: top(lambda belief: 1.0 - belief.agreement),
-    "least-confidence": lambda q: top(lambda belief: 1.0 - belief.confidence),
-    "margin": lambda q: top(lambda belief: -belief.margin),
-    "random": lambda q: at_random,
-    "none": lambda q: nothing,
+    "bald": lambda q: top(INFORMATION),
+    "variation-ratios": lambda q: top(DISSENT),
+    "least-confidence": lambda q: top(DOUBT),
+    "margin": lambda q: top(CLOSENESS),
+    "random": lambda q: Acquire(at_random, lambda askable, count: GUESSES),
+    "none": lambda q: Acquire(nothing, lambda askable, count: GUESSES),
 }

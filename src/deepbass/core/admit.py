@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
 
 from deepbass.core.belief import Belief
 from deepbass.core.labels import UNKNOWN, Labels
+from deepbass.core.need import EVERYTHING, GUESSES, Below, Need
 
-Admit = Callable[[Belief, float, Labels], Labels]
+Choose = Callable[[Belief, float, Labels], Labels]
+
+
+@dataclass(frozen=True)
+class Admit:
+    """A rule, and what it needs to know of a belief, given the threshold and the labels: if not said, everything."""
+
+    choose: Choose
+    need: Callable[[float, Labels], Need] = lambda threshold, labels: EVERYTHING
+
+    def __call__(self, belief: Belief, threshold: float, labels: Labels) -> Labels:
+        """Replace the pseudo-labels by those that the rule lets in."""
+        return self.choose(belief, threshold, labels)
 
 
 def all_data(belief: Belief, threshold: float, labels: Labels) -> Labels:
@@ -26,4 +42,14 @@ def none(belief: Belief, threshold: float, labels: Labels) -> Labels:
     return labels.guessed(belief.ids[:0], belief.guess[:0])
 
 
-ADMIT: dict[str, Admit] = {"all-data": all_data, "step-wise": step_wise, "none": none}
+def _outside_below(threshold: float, labels: Labels) -> Need:
+    """Need the threshold's word on who is not in yet; of who is in, and stays in, the guess alone."""
+    outside = np.flatnonzero((labels.answer == UNKNOWN) & (labels.guess == UNKNOWN))
+    return Need((Below(outside, threshold),))
+
+
+ADMIT: dict[str, Admit] = {
+    "all-data": Admit(all_data, lambda threshold, labels: GUESSES),
+    "step-wise": Admit(step_wise, _outside_below),
+    "none": Admit(none, lambda threshold, labels: GUESSES),
+}

@@ -10,14 +10,24 @@ from numpy.typing import NDArray
 from deepbass.core.labels import Classes, Ids
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+_TINY = 1e-300
 
 
 def entropy(probs_N_C: Floats) -> Floats:
     """Compute the normalised classification entropy H, in [0, 1]."""
     classes = probs_N_C.shape[-1]
-    logs_N_C = np.log(np.where(probs_N_C > 0, probs_N_C, 1.0))  # 0 log 0 = 0
-    h_N: Floats = -(probs_N_C * logs_N_C).sum(-1) / np.log(classes)
+    logs_N_C = np.log(probs_N_C + _TINY)  # 0 log 0 = 0, and no other probability is changed by so little
+    h_N: Floats = np.einsum("...c,...c->...", probs_N_C, logs_N_C) / -np.log(classes)
     return h_N.clip(0.0, 1.0)  # rounding may step over an end by 1e-16
+
+
+def lead(values_N_C: Floats) -> Floats:
+    """Compute how far the highest value of a row is above the next."""
+    top_N_2 = np.partition(values_N_C, -2, axis=1)[:, -2:]
+    lead_N: Floats = top_N_2[:, 1] - top_N_2[:, 0]
+    return lead_N
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +38,7 @@ class Belief:
     mean_N_C: Floats  # the paper's f~_T: probabilities averaged over the passes
     expected_entropy: Floats  # mean over the passes of each pass's normalised entropy, for BALD
     agreement: Floats  # share of passes that voted for the most voted class, for variation ratios
+    passes: Ids  # how many passes each row is over: fewer where the rest could not have changed a decision
 
     @property
     def guess(self) -> Classes:
@@ -49,9 +60,7 @@ class Belief:
     @property
     def margin(self) -> Floats:
         """The lead of the most probable class over the next."""
-        top_N_2 = np.partition(self.mean_N_C, -2, axis=1)[:, -2:]
-        lead_N: Floats = top_N_2[:, 1] - top_N_2[:, 0]
-        return lead_N
+        return lead(self.mean_N_C)
 
     @property
     def mutual_information(self) -> Floats:
@@ -62,13 +71,54 @@ class Belief:
         """Select the rows of some samples, by id and in their order."""
         order = np.argsort(self.ids, kind="stable")
         rows = order[np.searchsorted(self.ids, ids, sorter=order)]
-        return Belief(self.ids[rows], self.mean_N_C[rows], self.expected_entropy[rows], self.agreement[rows])
+        return Belief(
+            self.ids[rows],
+            self.mean_N_C[rows],
+            self.expected_entropy[rows],
+            self.agreement[rows],
+            self.passes[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Partial:
+    """Sums over the passes that were made so far, out of ``passes``; row i speaks of the sample ``ids[i]``."""
+
+    ids: Ids
+    probs_N_C: Floats
+    entropy_N: Floats
+    votes_N_C: NDArray[np.int32]
+    done_N: Ids
+    passes: int
+
+    @property
+    def left(self) -> Ids:
+        """How many passes are still to come."""
+        left_N: Ids = self.passes - self.done_N
+        return left_N
+
+    @property
+    def lead(self) -> Floats:
+        """How far the most probable class is ahead of the next."""
+        return lead(self.probs_N_C)
+
+    def at(self, rows: Bools) -> Partial:
+        """Select some rows."""
+        return Partial(
+            self.ids[rows],
+            self.probs_N_C[rows],
+            self.entropy_N[rows],
+            self.votes_N_C[rows],
+            self.done_N[rows],
+            self.passes,
+        )
 
 
 class BeliefSum:
     """Add up dropout passes as they come: memory grows with samples and classes, never with passes."""
 
     def __init__(self, samples: int, classes: int) -> None:
+        self._rows_N = np.arange(samples)
         self._probs_N_C = np.zeros((samples, classes))
         self._entropy_N = np.zeros(samples)
         self._votes_N_C = np.zeros((samples, classes), dtype=np.int32)
@@ -79,15 +129,27 @@ class BeliefSum:
         probs = probs_B_C.astype(np.float64)
         self._probs_N_C[rows] += probs
         self._entropy_N[rows] += entropy(probs)
-        self._votes_N_C[rows] += probs.argmax(1)[:, None] == np.arange(probs.shape[1])
+        self._votes_N_C[self._rows_N[rows], probs.argmax(1)] += 1
         self._passes_N[rows] += 1
+
+    def partial(self, ids: Ids, rows: Ids, passes: int) -> Partial:
+        """Tell what is known of ``ids[rows]`` before all of ``passes`` are made."""
+        return Partial(
+            ids[rows],
+            self._probs_N_C[rows],
+            self._entropy_N[rows],
+            self._votes_N_C[rows],
+            self._passes_N[rows],
+            passes,
+        )
 
     def belief(self, ids: Ids) -> Belief:
         """Divide the sums by the number of passes."""
-        passes_N = self._passes_N
+        passes_N = self._passes_N.copy()
         return Belief(
             ids,
             self._probs_N_C / passes_N[:, None],
             self._entropy_N / passes_N,
             self._votes_N_C.max(1) / passes_N,
+            passes_N,
         )

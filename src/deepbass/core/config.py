@@ -13,6 +13,7 @@ from deepbass.core.errors import ConfigError
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 MASKS = ("shared", "fresh")
+KERNELS = ("auto", "off")
 ORACLES = ("simulated", "people", "replay")
 COLOURS = ("auto", "grey", "colour")
 
@@ -33,6 +34,7 @@ class Config:
     admit: str = "all-data"  # which pseudo-labels are trained on
     passes_pool: int = 10  # T': dropout passes over the pool; 0 = one pass with dropout off
     passes_known: int = 100  # T: dropout passes over the known labels; 0 = one pass with dropout off
+    early_exit: bool = True  # spare a sample the passes that cannot change a decision; no label depends on it
     copies: int = 20  # how often a known label is presented for each time a guess is
     initial_epochs: int = 100  # over the copied known labels, before the first iteration
     epochs: int = 1  # in every iteration
@@ -41,11 +43,12 @@ class Config:
     model: str = "auto"  # auto, cnn, mlp, or your own: "file.py:function" or "package.module:function"
     dropout: float = 0.33  # rate of the built-in models
     batch_size: int = 256  # for training
-    infer_batch: int = 256  # samples inferred at a time; with shared masks also those that share one
+    infer_batch: int = 256  # samples that torch infers at a time
     learning_rate: float = 1e-3  # Adam's
     l2: float = 1e-3  # lambda in the penalty lambda * sum(w^2) on kernels
     device: str = "auto"  # auto takes cuda, then mps, then cpu
-    masks: str = "shared"  # MC inference: one mask a batch and pass ("shared") or one a sample ("fresh")
+    kernel: str = "auto"  # "auto": compiled passes where the model is a plain chain; "off": torch for all
+    masks: str = "shared"  # MC inference by torch: one mask a chunk and pass ("shared") or one a sample ("fresh")
 
     # the data
     pool: int | None = None  # use only so many training samples, drawn by seed, every class keeping its share
@@ -71,6 +74,7 @@ class Config:
         one_of("admit", self.admit, ADMIT)
         one_of("device", self.device, DEVICES)
         one_of("masks", self.masks, MASKS)
+        one_of("kernel", self.kernel, KERNELS)
         one_of("oracle", self.oracle, ORACLES)
         one_of("colour", self.colour, COLOURS)
         for name in ("initial", "ask_count", "ask_every", "copies", "epochs", "batch_size", "infer_batch"):

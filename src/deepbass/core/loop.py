@@ -11,6 +11,7 @@ from deepbass.core.admit import ADMIT, Admit
 from deepbass.core.belief import Belief
 from deepbass.core.config import Config
 from deepbass.core.labels import NO_ANSWERS, NO_IDS, Answers, Ids, Labels
+from deepbass.core.need import EVERYTHING, GUESSES, Need
 from deepbass.core.randomness import generator, seed_for
 
 UNTRAINED = -1  # the iteration before the initial training; 0 is the initial model
@@ -22,8 +23,11 @@ class Learner(Protocol):
     def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
         """Train on the known labels, ``copies`` times each, and on the guesses once."""
 
-    def infer(self, ids: Ids | None, *, passes: int, seed: int) -> Belief:
-        """Make ``passes`` dropout passes over some samples, or over the whole pool for None."""
+    def infer(self, ids: Ids | None, *, passes: int, seed: int, need: Need = EVERYTHING) -> Belief:
+        """Make ``passes`` dropout passes over some samples, or over the whole pool for None.
+
+        A sample of which no pass left could change what is needed may be spared them.
+        """
 
 
 class Oracle(Protocol):
@@ -81,10 +85,18 @@ class Method:
             stop=after(config.iterations),
         )
 
+    def need(self, labels: Labels, threshold: float, count: int) -> Need:
+        """Tell what the belief about the pool will be used for: to admit, and to ask for ``count`` labels."""
+        if not self.config.early_exit:
+            return EVERYTHING
+        return self.admit.need(threshold, labels) & (self.acquire.need(labels.askable, count) if count else GUESSES)
 
-def _affordable(labels: Labels, config: Config) -> int:
-    """Count how many labels may be asked for now: a batch, or what the budget has left."""
-    left = config.ask_count if config.budget is None else config.budget - labels.spent
+
+def _wanted_now(state: State, config: Config) -> int:
+    """Count how many labels to ask for in this iteration: none, a batch, or what the budget has left of one."""
+    if state.iteration % config.ask_every != 0:
+        return 0
+    left = config.ask_count if config.budget is None else config.budget - state.labels.spent
     return max(0, min(config.ask_count, left))
 
 
@@ -102,19 +114,23 @@ def run(learner: Learner, oracle: Oracle, method: Method, state: State, on_step:
         on_step(Step(state))
 
     while (ended := method.stop(state)) is None:
-        # lines 4-5, the E-step: Monte-Carlo dropout over X and X'
-        belief = learner.infer(None, passes=config.passes_pool, seed=seed("infer pool"))
-
-        # lines 6-7: the known labels set the bar for "close enough"; what passes it joins D
+        # line 6: the known labels set the bar for "close enough"
         known = learner.infer(state.labels.known, passes=config.passes_known, seed=seed("infer known"))
         threshold = float(known.entropy.mean())
+
+        # lines 4-5, the E-step: Monte-Carlo dropout over X and X', as far as it decides what follows
+        count = _wanted_now(state, config)
+        need = method.need(state.labels, threshold, count)
+        belief = learner.infer(None, passes=config.passes_pool, seed=seed("infer pool"), need=need)
+
+        # lines 6-7: what is close enough joins D
         labels = method.admit(belief, threshold, state.labels)
 
         # lines 8-10, the active part: ask about what is far from any class; an answer beats a guess
         wanted = NO_IDS
-        if state.iteration % config.ask_every == 0:
+        if count:
             rng = generator(config.seed, state.iteration, "acquire")
-            wanted = method.acquire(belief, labels.askable, _affordable(labels, config), rng)
+            wanted = method.acquire(belief, labels.askable, count, rng)
         answers = oracle.ask(wanted)
         labels = labels.wanted(wanted).answered(answers)
 

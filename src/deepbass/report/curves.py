@@ -130,7 +130,18 @@ def entropies(facts: Facts) -> Drawing | None:
         "entropy",
         figure,
         f"Line chart of the mean entropy: {'; '.join(ends)}.",
-        "0: certain of one class. 1: every class equally likely. θ is the bar for “certain enough”.",
+        "0: certain of one class. 1: every class equally likely. θ is the bar for “certain enough”." + _fewer(facts),
+    )
+
+
+def _fewer(facts: Facts) -> str:
+    """Say that the pool's entropies are over fewer passes than planned, where early exit spared some."""
+    planned, made = facts.config.get("passes_pool", 0), facts.series("passes")[1]
+    if not made or min(made) >= planned:
+        return ""
+    return (
+        f" The pool's is over the dropout passes made: {sum(made) / len(made):.1f} a sample on average, of {planned},"
+        " for the rest could not have changed a decision."
     )
 
 

@@ -29,6 +29,7 @@ _COLUMNS = {
     "guess_accuracy": "accuracy of all guesses",
     "entropy_known": "entropy, known (θ)",
     "entropy_pool": "entropy, pool",
+    "passes": "passes a sample",
     "asked": "asked",
     "answered": "answered",
     "loss": "loss",

@@ -22,7 +22,9 @@ def measure(step: Step, truth: Classes, validation_accuracy: float) -> Metrics:
         "pseudo_accuracy": _accuracy(labels.members, labels.guess[labels.members], truth),
         "guess_accuracy": _accuracy(unknown, about_unknown.guess, truth) if about_unknown else None,
         "entropy_known": step.threshold,
+        # with early exit over the passes made, so settled samples count with fewer of them
         "entropy_pool": float(about_unknown.entropy.mean()) if about_unknown and len(unknown) else None,
+        "passes": float(belief.passes.mean()) if belief is not None else None,
         "asked": len(step.asked),
         "answered": len(np.unique(step.answers.ids)),
     }
