@@ -8,6 +8,7 @@ import torch
 from hypothesis import settings
 
 os.environ["OMP_NUM_THREADS"] = "1"  # for the commands that tests start
+os.environ["DEEPBASS_IMAGE_CACHE"] = "0"  # tests leave the user's cache alone; those of the cache have one of their own
 torch.set_num_threads(1)
 
 settings.register_profile("deepbass", deadline=None)  # a busy machine is not a failing test

@@ -14,6 +14,8 @@ from deepbass.core.config import Config
 from deepbass.core.errors import DataError
 from deepbass.data import Data, load
 
+pytestmark = pytest.mark.usefixtures("image_cache")
+
 RED, GREY = (200, 10, 10), (90, 90, 90)
 
 

@@ -11,6 +11,8 @@ from deepbass.core.config import Config
 from deepbass.core.errors import DataError
 from deepbass.data import load
 
+pytestmark = pytest.mark.usefixtures("image_cache")
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from deepbass.core.config import Config
 from deepbass.core.errors import DataError
-from deepbass.data.images import decode
+from deepbass.data.image_cache import read_images
 from deepbass.data.source import Part, Source, name_of
 
 NAMED_AT_MOST = 20  # so that a note stays readable when thousands are skipped
@@ -29,21 +29,23 @@ def from_listing(path: Path, listing: Sequence[Listed], notes: Sequence[str], co
     folder = path if path.is_dir() else path.parent
     ordered = sorted(listing)
     names = [image.name for image in ordered]
-    decoded = decode([folder / name for name in names], names, config, progress=progress)
-    if decoded.skipped and config.strict:
-        raise DataError(f"Unreadable images, and strict is on: {name_some(decoded.skipped)}. Repair or remove them.")
-    kept = [ordered[i] for i in decoded.kept]
+    decoded = read_images(path.resolve(), names, [folder / name for name in names], config, progress=progress)
+    skipped = [f"{names[i]} ({reason})" for i, reason in decoded.failed.items()]
+    if skipped and config.strict:
+        raise DataError(f"Unreadable images, and strict is on: {name_some(skipped)}. Repair or remove them.")
+    kept = [image for i, image in enumerate(ordered) if i not in decoded.failed]
     train = sum(not image.validation for image in kept)
     if not train:
-        reason = f": {name_some(decoded.skipped)}" if decoded.skipped else ""
+        reason = f": {name_some(skipped)}" if skipped else ""
         raise DataError(f"{path} has no readable images to train with{reason}. Add some, one subfolder a class.")
 
     def part(rows: slice) -> Part:
         labels = [image.label for image in kept[rows]]
         return Part(decoded.pixels[rows], labels, str(path), [image.name for image in kept[rows]])
 
-    if decoded.skipped:
-        notes = [*notes, f"{_count(decoded.skipped, 'image')} skipped: {name_some(decoded.skipped)}"]
+    notes = [*notes, *decoded.notes]
+    if skipped:
+        notes.append(f"{_count(skipped, 'image')} skipped: {name_some(skipped)}")
     validation = part(slice(train, None)) if train < len(kept) else None
     return Source(name_of(path), part(slice(train)), validation, notes=tuple(notes))
 

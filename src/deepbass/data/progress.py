@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import BinaryIO, TypeVar
 
 T = TypeVar("T")
 
 
-def track(items: Sequence[T], what: str, show: bool) -> Iterable[T]:
-    """Count the items of a sequence while they are worked on."""
+def track(items: Iterable[T], what: str, total: int, show: bool) -> Generator[T]:
+    """Count items while they are worked on; close it to take the bar down before the last one."""
     if not show:
-        return items
+        yield from items
+        return
     from rich.console import Console
     from rich.progress import track as rich_track
 
-    return rich_track(items, what, console=Console(stderr=True))
+    yield from rich_track(items, what, total, console=Console(stderr=True))
 
 
 def reading(file: BinaryIO, total: int, what: str, show: bool) -> AbstractContextManager[BinaryIO]:
