@@ -1,13 +1,18 @@
 # make demo   a first look: MNIST with 300 labels, a report at the end
 # make test   lint, types, import contracts and all tests
+# make bench  how fast it is, side by side with plain PyTorch, Keras and baal (half an hour; leave the machine alone)
 # make slow   the paper's first numbers, over several seeds (an hour on two cores)
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BENCH := .venv-bench
+BENCH_READY := $(BENCH)/.ready
+SOURCES := pyproject.toml constraints.txt hatch_build.py $(wildcard src/deepbass/learn/kernel/*pp)
+PYTHON_IS_NEW := $(PYTHON) -c 'import sys; sys.exit("deepbass needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 
-.PHONY: demo test check slow clean
+.PHONY: demo test check bench slow clean
 
 demo: $(READY)
 	$(BIN)/deepbass run mnist --preset quick
@@ -21,15 +26,24 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+bench: $(BENCH_READY)
+	cd benchmarks && ../$(BENCH)/bin/python -m speed
+
 slow: $(READY)
 	$(BIN)/python benchmarks/paper_numbers.py
 	$(BIN)/python benchmarks/quick_preset.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-$(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard src/deepbass/learn/kernel/*pp)
-	$(PYTHON) -c 'import sys; sys.exit("deepbass needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
+$(READY): $(SOURCES)
+	$(PYTHON_IS_NEW)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
+
+$(BENCH_READY): $(SOURCES)
+	$(PYTHON_IS_NEW)
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	touch $(BENCH_READY)
