@@ -339,7 +339,9 @@ OTHERS: dict[str, Callable[[], nn.Module]] = {
     "a forward put in its place": _overridden,
     "tied weights": _tied,
     "double precision": lambda: paper_mlp((4,), 2).double(),
-    "a large linear layer": lambda: nn.Sequential(nn.Linear(4, 1 << 17), nn.Dropout(), nn.Linear(1 << 17, 2)),
+    "wide linear layers": lambda: nn.Sequential(
+        nn.Linear(4, 128), nn.Linear(128, 128), nn.Dropout(), nn.Linear(128, 2)
+    ),
     "a parameter of its own": _with_parameter,
 }
 OTHER_IMAGES: dict[str, Callable[[], nn.Module]] = {

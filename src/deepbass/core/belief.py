@@ -87,7 +87,7 @@ class Partial:
     ids: Ids
     probs_N_C: Floats
     entropy_N: Floats
-    votes_N_C: NDArray[np.int32]
+    votes_N_C: NDArray[np.uint16]
     done_N: Ids
     passes: int
 
@@ -118,10 +118,9 @@ class BeliefSum:
     """Add up dropout passes as they come: memory grows with samples and classes, never with passes."""
 
     def __init__(self, samples: int, classes: int) -> None:
-        self._rows_N = np.arange(samples)
         self._probs_N_C = np.zeros((samples, classes))
         self._entropy_N = np.zeros(samples)
-        self._votes_N_C = np.zeros((samples, classes), dtype=np.int32)
+        self._votes_N_C = np.zeros((samples, classes), dtype=np.uint16)
         self._passes_N = np.zeros(samples, dtype=np.int64)
 
     def add(self, rows: slice | Ids, probs_B_C: NDArray[np.floating]) -> None:
@@ -129,7 +128,8 @@ class BeliefSum:
         probs = probs_B_C.astype(np.float64)
         self._probs_N_C[rows] += probs
         self._entropy_N[rows] += entropy(probs)
-        self._votes_N_C[self._rows_N[rows], probs.argmax(1)] += 1
+        who = np.arange(len(self._passes_N))[rows] if isinstance(rows, slice) else rows
+        self._votes_N_C[who, probs.argmax(1)] += 1
         self._passes_N[rows] += 1
 
     def partial(self, ids: Ids, rows: Ids, passes: int) -> Partial:
@@ -144,12 +144,8 @@ class BeliefSum:
         )
 
     def belief(self, ids: Ids) -> Belief:
-        """Divide the sums by the number of passes."""
-        passes_N = self._passes_N.copy()
-        return Belief(
-            ids,
-            self._probs_N_C / passes_N[:, None],
-            self._entropy_N / passes_N,
-            self._votes_N_C.max(1) / passes_N,
-            passes_N,
-        )
+        """Divide the sums by the number of passes, in place: the sum is used up, and a large pool is not held twice."""
+        passes_N = self._passes_N
+        self._probs_N_C /= passes_N[:, None]
+        self._entropy_N /= passes_N
+        return Belief(ids, self._probs_N_C, self._entropy_N, self._votes_N_C.max(1) / passes_N, passes_N)

@@ -14,6 +14,7 @@ from deepbass.core.errors import ConfigError
 DEVICES = ("auto", "cpu", "cuda", "mps")
 MASKS = ("shared", "fresh")
 KERNELS = ("auto", "off")
+MOST_PASSES = 65_535  # votes are counted in 16 bits
 ORACLES = ("simulated", "people", "replay")
 COLOURS = ("auto", "grey", "colour")
 
@@ -84,6 +85,9 @@ class Config:
         for name in ("pool", "image_size"):
             if getattr(self, name) is not None:
                 _at_least(name, getattr(self, name), 2)
+        for name in ("passes_pool", "passes_known"):
+            if getattr(self, name) > MOST_PASSES:
+                raise ConfigError(f"{name} = {getattr(self, name)} is too large: it must be {MOST_PASSES} or less.")
         if self.budget is not None and self.budget < self.initial:
             raise ConfigError(
                 f"budget = {self.budget} labels in all are fewer than the initial = {self.initial}: raise the budget."

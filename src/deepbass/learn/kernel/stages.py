@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 # beyond these, products of whole batches, as torch does them, are as quick or quicker
-LARGEST_LINEAR = 1 << 18  # weights
+LARGEST_LINEAR = 12_000  # weights of all linear layers, and one more for every 8 multiplications of convolutions
 LARGEST_CONVOLUTION = 128 * 128  # channels in times channels out
 LARGEST_ACTIVATION = 1 << 22  # values
 MOST_STAGES = 64
@@ -103,7 +103,6 @@ class _Reader:
 
     def _linear(self, layer: nn.Linear) -> None:
         _demand(self._flat and layer.in_features == math.prod(self._shape))
-        _demand(layer.weight.numel() <= LARGEST_LINEAR)
         if not self._stages or len(self._shape) == 1:
             channels, height, width = layer.in_features, 1, 1
         else:
@@ -153,6 +152,9 @@ class _Reader:
         _demand(0 < len(self._stages) <= MOST_STAGES)
         last = self._stages[-1]
         _demand(bool(last.linear) and last.slope == 1.0 and not last.cut)
+        linear = sum(layer.weight.numel() for layer in self._weights if isinstance(layer, nn.Linear))
+        convolved = sum(9 * s.ins * s.outs * s.height * s.width for s in self._stages if not s.linear)
+        _demand(linear <= LARGEST_LINEAR + convolved // 8)
         weights = [weights for layer in self._weights for weights in layer.parameters()]
         _demand(len({id(w) for w in weights}) == len(weights) == len(list(self._model.parameters())))
 
