@@ -13,50 +13,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from deepbass.core.presets import preset
 from side_runs import Side, machine
 
 RESULTS = Path(__file__).parents[1] / "results" / "quick-preset.json"
 
-PRESET = "the preset"
-
-# 100 labels at the start and 200 more by the end, all of them
+# 100 labels at the start and 200 more by the end; about the same work each
 CANDIDATES: dict[str, dict[str, Any]] = {
-    PRESET: preset("quick", "mnist"),
-    "8,000 samples, 40 iterations, all questions in the first 20": {
-        "pool": 8_000,
-        "iterations": 40,
-        "ask_every": 1,
-        "budget": 300,
-        "passes_pool": 3,
-    },
-    "5,000 samples, 60 iterations, 2 passes": {"pool": 5_000, "iterations": 60, "ask_every": 3, "passes_pool": 2},
-    "6,000 samples, 60 iterations": {"pool": 6_000, "iterations": 60, "ask_every": 3, "passes_pool": 3},
-    "10,000 samples, 40 iterations": {"pool": 10_000, "iterations": 40, "ask_every": 2, "passes_pool": 3},
-    "10,000 samples, 60 iterations, 1 pass": {"pool": 10_000, "iterations": 60, "ask_every": 3, "passes_pool": 1},
-    "10,000 samples, 40 iterations, batch 64": {
-        "pool": 10_000,
-        "iterations": 40,
-        "ask_every": 2,
-        "passes_pool": 3,
-        "batch_size": 64,
-    },
-    "6,000 samples, 60 iterations, batch 64": {
-        "pool": 6_000,
-        "iterations": 60,
-        "ask_every": 3,
-        "passes_pool": 3,
-        "batch_size": 64,
-    },
-    "20,000 samples, 20 iterations, batch 64": {
-        "pool": 20_000,
-        "iterations": 20,
-        "ask_every": 1,
-        "passes_pool": 2,
-        "batch_size": 64,
-    },
+    "8,000 samples, 120 iterations": {"pool": 8_000, "iterations": 120, "ask_every": 6},
+    "12,000 samples, 90 iterations": {"pool": 12_000, "iterations": 90, "ask_every": 4},
+    "20,000 samples, 60 iterations": {"pool": 20_000, "iterations": 60, "ask_every": 3},
+    "30,000 samples, 40 iterations": {"pool": 30_000, "iterations": 40, "ask_every": 2},
 }
-SHARED = {"passes_known": 20, "initial_epochs": 50}  # by all but the preset, which speaks for itself
+SHARED = {"budget": 300, "passes_pool": 3, "passes_known": 20, "initial_epochs": 50}
 
 
 def main() -> None:
@@ -72,10 +40,7 @@ def main() -> None:
     jobs = [(name, seed) for seed in range(options.seeds) for name in names]
     with ThreadPoolExecutor(options.workers) as pool:
         started = [
-            pool.submit(
-                side.run, name, "mnist", {**(SHARED if name != PRESET else {}), **CANDIDATES[name], "seed": seed}
-            )
-            for name, seed in jobs
+            pool.submit(side.run, name, "mnist", {**SHARED, **CANDIDATES[name], "seed": seed}) for name, seed in jobs
         ]
     for job in started:
         job.result()

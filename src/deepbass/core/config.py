@@ -85,9 +85,8 @@ class Config:
         for name in ("pool", "image_size"):
             if getattr(self, name) is not None:
                 _at_least(name, getattr(self, name), 2)
-        for name in ("passes_pool", "passes_known"):
-            if getattr(self, name) > MOST_PASSES:
-                raise ConfigError(f"{name} = {getattr(self, name)} is too large: it must be {MOST_PASSES} or less.")
+        _at_most("passes_pool", self.passes_pool, MOST_PASSES)
+        _at_most("passes_known", self.passes_known, MOST_PASSES)
         if self.budget is not None and self.budget < self.initial:
             raise ConfigError(
                 f"budget = {self.budget} labels in all are fewer than the initial = {self.initial}: raise the budget."
@@ -129,6 +128,11 @@ def one_of(what: str, given: str, allowed: Iterable[str]) -> None:
 def _at_least(name: str, value: float, lowest: int) -> None:
     if not value >= lowest:
         raise ConfigError(f"{name} = {value} is too small: it must be {lowest} or more.")
+
+
+def _at_most(name: str, value: int, highest: int) -> None:
+    if value > highest:
+        raise ConfigError(f"{name} = {value} is too large: it must be {highest} or less.")
 
 
 def _between(name: str, value: float, low: float, high: float) -> None:
