@@ -18,22 +18,9 @@ from deepbass.core.need import EVERYTHING, GUESSES, Highest, Need
 from deepbass.core.score import CLOSENESS
 from deepbass.learn.learner import LocalLearner, pick_device
 from deepbass.learn.models import build, paper_mlp
+from tests.learn.arrays import Arrays
 
 SAMPLES, CLASSES = 90, 3
-
-
-class Arrays:
-    """A pool in a few lines."""
-
-    def __init__(self, values: NDArray[np.float32]) -> None:
-        self._values = values
-        self.shape: tuple[int, ...] = values.shape[1:]
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def read(self, ids: Ids) -> NDArray[np.float32]:
-        return self._values[ids]
 
 
 def blobs(shape: tuple[int, ...] = (4,)) -> tuple[Arrays, NDArray[np.int64]]:
