@@ -13,12 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from deepbass.core.presets import preset
 from side_runs import Side, machine
 
 RESULTS = Path(__file__).parents[1] / "results" / "quick-preset.json"
 
+PRESET = "the preset: 12,000 samples, 100 iterations"
+
 # 100 labels at the start and 200 more by the end; about the same work each
 CANDIDATES: dict[str, dict[str, Any]] = {
+    PRESET: preset("quick", "mnist"),
     "8,000 samples, 120 iterations": {"pool": 8_000, "iterations": 120, "ask_every": 6},
     "12,000 samples, 90 iterations": {"pool": 12_000, "iterations": 90, "ask_every": 4},
     "20,000 samples, 60 iterations": {"pool": 20_000, "iterations": 60, "ask_every": 3},
@@ -40,7 +44,10 @@ def main() -> None:
     jobs = [(name, seed) for seed in range(options.seeds) for name in names]
     with ThreadPoolExecutor(options.workers) as pool:
         started = [
-            pool.submit(side.run, name, "mnist", {**SHARED, **CANDIDATES[name], "seed": seed}) for name, seed in jobs
+            pool.submit(
+                side.run, name, "mnist", {**({} if name == PRESET else SHARED), **CANDIDATES[name], "seed": seed}
+            )
+            for name, seed in jobs
         ]
     for job in started:
         job.result()

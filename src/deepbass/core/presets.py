@@ -13,9 +13,9 @@ _PAPER: dict[str, dict[str, Any]] = {
 
 # Chosen by benchmarks/quick_preset.py; docs/method.md says what it trades away.
 _QUICK: dict[str, Any] = {
-    "pool": 8_000,
-    "iterations": 40,
-    "ask_every": 2,
+    "pool": 12_000,
+    "iterations": 100,
+    "ask_every": 5,
     "passes_pool": 3,
     "passes_known": 20,
     "initial_epochs": 50,
