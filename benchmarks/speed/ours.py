@@ -132,9 +132,11 @@ class Ours:
     def _pool(self) -> Timed:
         """Make all the passes over the pool, or over every n-th sample of it, with no early exit."""
         learner, passes = self._learner(), self._task.passes_pool
-        ids = None if self._share == 1 else np.arange(0, self._task.samples, self._share)
-        how = {} if ids is None else {"times": self._share, "how": f"{len(ids):,} of {self._task.samples:,} samples"}
-        return clocked(lambda: learner.infer(ids, passes=passes, seed=1), **how)  # type: ignore[arg-type]
+        if self._share == 1:
+            return clocked(lambda: learner.infer(None, passes=passes, seed=1))
+        ids = np.arange(0, self._task.samples, self._share)
+        how = f"{len(ids):,} of {self._task.samples:,} samples"
+        return clocked(lambda: learner.infer(ids, passes=passes, seed=1), self._share, how)
 
     def _known(self) -> Timed:
         learner, passes = self._learner(), self._task.passes_known
