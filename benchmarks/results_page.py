@@ -34,8 +34,8 @@ _QUICK = """
 
 MNIST from 100 labels to 300, by `python benchmarks/quick_preset.py`: settings that take about the same work, from many
 iterations over few samples to few iterations over many. One run each does not tell them apart: a curve moves by half a
-point from one iteration to the next, and most still rise at the end. The preset has 12,000 samples because the run with 90
-iterations came out best, which may be chance; it was then given 100, so that questions come evenly to the end.
+point from one iteration to the next, and most still rise at the end. The preset has 12,000 samples because the run with
+90 iterations came out best, which may be chance; it was then given 100, so that questions come evenly to the end.
 
 | setting | accuracy | lowest and highest | runs |
 |---|---|---|---|

@@ -29,7 +29,11 @@ _QUICK = "**These numbers come from a smoke test on a few samples and mean nothi
 
 def read(name: str, folder: Path = RESULTS) -> Results:
     """Read one of the result files: speed, scale, startup or profile."""
-    found: Results = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    path = folder / f"{name}.json"
+    if not path.exists():
+        part = "sides" if name == "speed" else name
+        raise SystemExit(f"There is no {path}, which the page needs: run python -m speed {part} --out {folder} first.")
+    found: Results = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
