@@ -22,6 +22,7 @@ def test_defaults_are_the_papers_mnist_experiment() -> None:
     assert (config.passes_pool, config.passes_known, config.copies, config.initial_epochs) == (10, 100, 20, 100)
     assert (config.batch_size, config.learning_rate, config.l2, config.dropout) == (256, 1e-3, 1e-3, 0.33)
     assert (config.acquire, config.admit) == ("max-entropy", "all-data")
+    assert (config.rotate, config.stretch) == (0, 0)  # all of it but one remark is without augmentation
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,11 @@ def test_defaults_are_the_papers_mnist_experiment() -> None:
         ({"learning_rate": 0.0}, "above 0"),
         ({"learning_rate": float("nan")}, "above 0"),
         ({"oracle_error": 1.5}, "below 1"),
+        ({"rotate": -1}, "rotate = -1 must be at least 0 and below 180"),
+        ({"rotate": 180.0}, "below 180"),
+        ({"rotate": float("nan")}, "below 180"),
+        ({"stretch": -0.05}, "stretch = -0.05 must be at least 0 and below 1"),
+        ({"stretch": 1}, "below 1"),
         ({"oracle": "replay"}, "go together"),
         ({"keep_checkpoints": 1}, "2 or more"),
         ({"strict": 1}, "strict = 1"),

@@ -51,6 +51,19 @@ def test_initial_labels_are_balanced_distinct_and_known(classes: int, more: int,
     np.testing.assert_array_equal(chosen, choose_initial(truth, classes, count, seed))
 
 
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=5), seeds)
+def test_all_labels_can_be_initial_whatever_the_sizes_of_the_classes(sizes: list[int], seed: int) -> None:
+    """MNIST has 5,421 fives and 6,742 ones, and the paper a row with all 60,000 labels."""
+    truth = np.random.default_rng(seed).permutation(np.repeat(np.arange(-1, len(sizes)), [7, *sizes]))
+    chosen = choose_initial(truth, len(sizes), sum(sizes), seed)
+    np.testing.assert_array_equal(chosen, np.flatnonzero(truth >= 0))
+
+
+def test_all_labels_are_not_enough_where_a_class_has_none() -> None:
+    with pytest.raises(DataError, match=r"Class 'dog' has 0 labelled samples"):
+        choose_initial(np.array([0, 0, 0, -1]), ("cat", "dog"), 3, seed=0)
+
+
 def test_another_seed_draws_other_samples() -> None:
     truth = np.tile(np.arange(10), 100)
     assert set(choose_initial(truth, 10, 100, 0)) != set(choose_initial(truth, 10, 100, 1))
@@ -65,7 +78,7 @@ def test_a_class_with_no_initial_label_is_named() -> None:
 
 def test_a_class_with_too_few_labels_is_named() -> None:
     with pytest.raises(DataError, match=r"Class 'dog' has 1 labelled samples, but 2 are needed"):
-        choose_initial(np.array([0, 0, 0, 1]), ("cat", "dog"), 4, seed=0)
+        choose_initial(np.array([0, 0, 0, 0, 1]), ("cat", "dog"), 4, seed=0)
 
 
 def test_more_initial_labels_than_labels_are_refused() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
+import numpy as np
+from numpy.typing import NDArray
+
 from deepbass.core.belief import Belief, BeliefSum, Floats
 from deepbass.core.labels import Classes, Ids
 from deepbass.core.need import Need
@@ -39,7 +42,7 @@ class Replay:
     def training(self, seed: int) -> AbstractContextManager[None]:
         raise NotImplementedError
 
-    def backward(self, ids: Ids, classes: Classes) -> None:
+    def backward(self, inputs: NDArray[np.float32], classes: Classes) -> None:
         raise NotImplementedError
 
     def infer(self, ids: Ids, need: Need, on_share: OnShare = lambda share: None) -> Belief:

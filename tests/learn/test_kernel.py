@@ -177,7 +177,7 @@ def test_a_gradient_at_zero_is_torchs() -> None:
     pool = Arrays(inputs)
     engine = engine_of(model, pool, 3)
     with engine.training(5):
-        engine.backward(np.arange(2), np.array([0, 2]))
+        engine.backward(inputs, np.array([0, 2]))
     ours = [weights.grad.clone() for weights in model.parameters() if weights.grad is not None]
     model.zero_grad()
     chain = chain_of(model, (1, 8, 8))
@@ -218,7 +218,7 @@ def test_steps_of_training_draw_masks_of_their_own() -> None:
     for seed in (1, 1, 2):
         with engine.training(seed):
             for _ in range(2):
-                engine.backward(np.arange(40), np.zeros(40, dtype=np.int64))
+                engine.backward(pool.read(np.arange(40)), np.zeros(40, dtype=np.int64))
                 gradients.append(next(model.parameters()).grad.clone())  # type: ignore[union-attr]
     assert torch.equal(gradients[0], gradients[2])  # the same seed and step
     assert torch.equal(gradients[1], gradients[3])
@@ -394,7 +394,7 @@ def test_logits_that_are_not_numbers_are_refused() -> None:
     engine = engine_of(model, pool, 2)
     nn.init.constant_(model[-1].weight, float("nan"))  # type: ignore[arg-type]
     with pytest.raises(DeepBassError, match="diverged"), engine.training(0):
-        engine.backward(np.arange(20), np.zeros(20, dtype=np.int64))
+        engine.backward(pool.read(np.arange(20)), np.zeros(20, dtype=np.int64))
     with pytest.raises(DeepBassError, match="diverged"):
         engine.probabilities(pool, np.arange(20), lambda share: None)
 
@@ -404,7 +404,7 @@ def test_frozen_weights_stay_frozen() -> None:
     model[1].weight.requires_grad_(False)
     engine = engine_of(model, pool, 2)
     with engine.training(0):
-        engine.backward(np.arange(20), np.zeros(20, dtype=np.int64))
+        engine.backward(pool.read(np.arange(20)), np.zeros(20, dtype=np.int64))
     assert model[1].weight.grad is None
     assert model[1].bias.grad is not None
 

@@ -25,7 +25,7 @@ class Config:
 
     # the method
     seed: int = 0  # every random draw of the run derives from it
-    initial: int = 100  # labels known at the start, the same number for every class
+    initial: int = 100  # labels known at the start, the same number for every class, or all that there are
     iterations: int = 200  # of Algorithm 1
     ask_count: int = 10  # labels asked for at a time
     ask_every: int = 10  # iterations from one asking to the next; the first iteration asks
@@ -37,6 +37,8 @@ class Config:
     passes_known: int = 100  # T: dropout passes over the known labels; 0 = one pass with dropout off
     early_exit: bool = True  # spare a sample the passes that cannot change a decision; no label depends on it
     copies: int = 20  # how often a known label is presented for each time a guess is
+    rotate: float = 0.0  # degrees: an image of a known label is trained on turned by less than this, each time anew
+    stretch: float = 0.0  # share: and its height and width scaled, each by a factor from 1 - stretch to 1 + stretch
     initial_epochs: int = 100  # over the copied known labels, before the first iteration
     epochs: int = 1  # in every iteration
 
@@ -92,8 +94,9 @@ class Config:
                 f"budget = {self.budget} labels in all are fewer than the initial = {self.initial}: raise the budget."
             )
         _at_least("keep_checkpoints", self.keep_checkpoints, 2)
-        for name in ("quantile", "dropout", "oracle_error"):
+        for name in ("quantile", "dropout", "oracle_error", "stretch"):
             _between(name, getattr(self, name), 0.0, 1.0)
+        _between("rotate", self.rotate, 0.0, 180.0)
         if not 0.0 < self.validation < 1.0:
             raise ConfigError(f"validation = {self.validation} must lie between 0 and 1, as in 0.2 or 20%.")
         if not self.learning_rate > 0:

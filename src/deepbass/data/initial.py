@@ -12,11 +12,18 @@ from deepbass.core.randomness import generator
 
 
 def choose_initial(truth: Classes, classes: int | Sequence[str], count: int, seed: int) -> Ids:
-    """Draw the same number of every class; a remainder goes one each to classes drawn at random."""
+    """Draw the same number of every class; a remainder goes one each to classes drawn at random.
+
+    Where all labels are wanted, all are taken, whatever the sizes of the classes: there is nothing to draw.
+    """
     names = [str(class_) for class_ in range(classes)] if isinstance(classes, int) else list(classes)
-    known = int(np.count_nonzero(truth != UNKNOWN))
-    if count > known:
-        raise DataError(f"initial = {count} labels were asked for, but only {known} samples have one: ask for fewer.")
+    known = np.flatnonzero(truth != UNKNOWN)
+    if count > len(known):
+        raise DataError(
+            f"initial = {count} labels were asked for, but only {len(known)} samples have one: ask for fewer."
+        )
+    if count == len(known) and len(np.unique(truth[known])) == len(names):
+        return known
 
     rng = generator(seed, 0, "initial labels")
     needed = np.full(len(names), count // len(names))

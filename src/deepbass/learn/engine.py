@@ -6,6 +6,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from deepbass.core.belief import BeliefSum, Floats
 from deepbass.core.labels import Classes, Ids
 from deepbass.core.samples import Samples
@@ -35,5 +38,8 @@ class Engine(Protocol):
     def training(self, seed: int) -> AbstractContextManager[None]:
         """Make the model ready for backward(); everything is back as it was afterwards."""
 
-    def backward(self, ids: Ids, classes: Classes) -> None:
-        """Set the gradient of the mean cross-entropy (eq. 1) over some samples, with dropout."""
+    def backward(self, inputs: NDArray[np.float32], classes: Classes) -> None:
+        """Set the gradient of the mean cross-entropy (eq. 1) over some samples as the network sees them, with dropout.
+
+        The inputs, one row a sample, are the engine's to keep: a first layer that works in place may overwrite them.
+        """

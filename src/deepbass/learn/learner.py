@@ -10,17 +10,19 @@ from contextlib import contextmanager
 import numpy as np
 import safetensors.torch
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from torch import nn
 
 from deepbass.core.belief import Belief, BeliefSum, Floats
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, StoreError
-from deepbass.core.labels import Classes, Ids, Labels
+from deepbass.core.labels import UNKNOWN, Classes, Ids, Labels
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.need import EVERYTHING, Need
-from deepbass.core.randomness import seed_for
+from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
+from deepbass.learn.augment import augment, augments
 from deepbass.learn.engine import Engine
 from deepbass.learn.kernel.engine import KernelEngine
 from deepbass.learn.passes import make_passes
@@ -40,6 +42,7 @@ class LocalLearner:
         config: Config,
         on_progress: OnProgress = lambda what, share: None,
     ) -> None:
+        self._augments = augments(config, pool.shape)
         self.device = pick_device(config.device)
         self.model = model.to(self.device)
         self.seconds: defaultdict[str, float] = defaultdict(float)  # time spent, by what it was spent on
@@ -70,13 +73,14 @@ class LocalLearner:
         """Minimise the cross-entropy (eq. 1) plus L2 over the curriculum, in a fresh random order every epoch."""
         ids, classes = labels.curriculum(copies)
         rng = np.random.default_rng(seed)
+        views = generator(seed, 0, "augment")  # a stream of its own: order and masks are those of a run without
         with self._timed("train"), self._seeded(seed), self._engine.training(seed):
             for epoch in range(epochs):
                 batches = _batches(rng.permutation(len(ids)), self._config.batch_size)
                 for done, rows in enumerate(batches):
                     self._on_progress("training", (epoch + done / len(batches)) / epochs)
                     self._optimiser.zero_grad()
-                    self._engine.backward(ids[rows], classes[rows])
+                    self._engine.backward(self._shown(ids[rows], labels, views), classes[rows])
                     self._optimiser.step()
 
     def infer(self, ids: Ids | None, *, passes: int, seed: int, need: Need = EVERYTHING) -> Belief:
@@ -130,6 +134,14 @@ class LocalLearner:
                 self._optimiser.state[owner][key] = (
                     tensor if tensor.ndim == 0 else torch.empty_like(owner).copy_(tensor)
                 )
+
+    def _shown(self, ids: Ids, labels: Labels, views: np.random.Generator) -> NDArray[np.float32]:
+        """Read samples as they are trained on: those with a known label augmented, if wanted; guesses never."""
+        inputs = self._pool.read(ids)
+        if self._augments:
+            known_N = labels.answer[ids] != UNKNOWN
+            inputs[known_N] = augment(inputs[known_N], self._config.rotate, self._config.stretch, views)
+        return inputs
 
     def _weights(self) -> list[nn.Parameter]:
         return [weights for group in self._optimiser.param_groups for weights in group["params"]]

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from deepbass.core.belief import BeliefSum, Floats
@@ -64,9 +65,9 @@ class TorchEngine:
         with training(self._model), QuickDropout(seed):
             yield
 
-    def backward(self, ids: Ids, classes: Classes) -> None:
+    def backward(self, inputs: NDArray[np.float32], classes: Classes) -> None:
         """Set the gradient of the mean cross-entropy (eq. 1) over some samples, with dropout."""
-        logits = self._logits(self._read(self._pool, ids))
+        logits = self._logits(torch.from_numpy(inputs).to(self._device))
         loss = F.cross_entropy(logits, torch.from_numpy(classes).to(self._device))
         loss.backward()  # type: ignore[no-untyped-call]
 

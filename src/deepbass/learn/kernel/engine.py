@@ -58,10 +58,10 @@ class KernelEngine:
         finally:
             torch.set_num_threads(threads)
 
-    def backward(self, ids: Ids, classes: Classes) -> None:
+    def backward(self, inputs: NDArray[np.float32], classes: Classes) -> None:
         """Set the gradient of the mean cross-entropy (eq. 1) over some samples, with dropout."""
         parameters = self._load()
-        flat, logits = self._chain.gradients(self._pool.read(ids), classes, self._seed, self._step, len(parameters))
+        flat, logits = self._chain.gradients(inputs, classes, self._seed, self._step, len(parameters))
         self._step += 1
         check_finite(bool(np.isfinite(logits).all()), self._config)
         start = 0
