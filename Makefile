@@ -1,7 +1,7 @@
 # make demo   a first look: MNIST with 300 labels, a report at the end
 # make test   lint, types, import contracts and all tests
 # make bench  how fast it is, side by side with plain PyTorch, Keras and baal (half an hour; leave the machine alone)
-# make slow   the paper's first numbers, over several seeds (an hour on two cores)
+# make slow   the paper's experiments in the quick tier, what is missing of them (about two hours on two cores)
 
 PYTHON ?= python3
 VENV := .venv
@@ -30,8 +30,9 @@ bench: $(BENCH_READY)
 	cd benchmarks && ../$(BENCH)/bin/python -m speed
 
 slow: $(READY)
-	$(BIN)/python benchmarks/paper_numbers.py
-	$(BIN)/python benchmarks/quick_preset.py
+	$(BIN)/deepbass reproduce toy --tier full --workers 2 --out results/paper
+	$(BIN)/deepbass reproduce all --workers 2 --out results/paper
+	$(BIN)/python benchmarks/results_page.py
 
 clean:
 	rm -rf $(VENV) $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -59,8 +59,17 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
-def test_the_page_of_results_is_what_the_result_files_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_of_results_its_figures_and_the_readme_are_what_the_result_files_say(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     import results_page
 
-    assert results_page.PAGE.read_text(encoding="utf-8") == results_page.page()
+    assert results_page.PAGE.read_text(encoding="utf-8") == results_page.page(tmp_path / "images")
+    figures = sorted((tmp_path / "images").iterdir())
+    assert figures
+    for figure in figures:
+        assert (results_page.IMAGES / figure.name).read_bytes() == figure.read_bytes(), figure.name
+    readme = results_page.README.read_text(encoding="utf-8")
+    assert readme == results_page.readme(readme)
+    assert "| MNIST, 100 labels |" in readme

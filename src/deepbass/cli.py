@@ -139,17 +139,89 @@ def resume(
 
 
 @app.command()
+def reproduce(
+    experiment: Annotated[
+        str, typer.Argument(metavar="EXPERIMENT", help="toy, mnist, augmentation, no-mc or all: what to run again.")
+    ],
+    rows: Annotated[
+        list[str] | None,
+        typer.Option("--rows", help="Only some rows of its tables, as in --rows labels-100,labels-300."),
+    ] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs of each row. [default: 10 in full, 5 in quick]")] = None,
+    tier: Annotated[
+        str, typer.Option(help="full: the paper's protocol. quick: all rows in about two hours.")
+    ] = "quick",
+    workers: Annotated[int, typer.Option(help="Cells to run side by side, sharing the cores.")] = 1,
+    folder: Folder = None,
+    out: Annotated[Path, typer.Option(help="The folder of results; what it holds is not run again.")] = Path(
+        "reproduction"
+    ),
+    as_json: Json = False,
+) -> None:
+    """Run the paper's experiments again and set the results beside the paper's. Goes on where it was stopped."""
+    with _errors(as_json):
+        from deepbass.core.config import one_of
+        from deepbass.paper.rows import RUNS, TIERS, choose, plan
+
+        one_of("tier", tier, TIERS)
+        names = [name for words in rows or [] for name in words.replace(" ", ",").split(",") if name]
+        chosen = choose(experiment, names)
+        count = RUNS[tier] if runs is None else runs
+        if count < 1:
+            raise ConfigError(f"--runs {runs} is too few: it must be 1 or more.")
+
+        from deepbass.display_matrix import MatrixDisplay
+        from deepbass.paper.page import write_matrix_report
+        from deepbass.paper.results import Results
+        from deepbass.paper.runner import Audience, run_matrix
+        from deepbass.session.interrupt import term_like_ctrl_c
+
+        results = Results.make(out)
+        try:
+            with term_like_ctrl_c(), MatrixDisplay(_console()) as display:
+                audience = Audience(display.on_progress, display.on_end, display.on_note)
+                cells = plan(chosen, tier, count)
+                progress = run_matrix(cells, results, workers=workers, folder=folder, audience=audience)
+        except KeyboardInterrupt:
+            _say("Stopped. Every finished iteration is saved; the same command goes on from there.")
+            raise typer.Exit(_INTERRUPTED) from None
+        page, table = write_matrix_report(out)
+        done = progress.finished + progress.finished_before
+        failed = f", {progress.failed} failed: the same command tries them again" if progress.failed else ""
+        _say(f"{done} of {progress.cells} cells finished{failed}.", style="bold red" if failed else "bold green")
+        _say(f"Report: {page}")
+        _say(f"Tables: {table}")
+        if as_json:
+            _print_json(
+                {
+                    "path": str(out),
+                    "report": str(page),
+                    "tables": str(table),
+                    "cells": progress.cells,
+                    "finished": done,
+                    "failed": progress.failed,
+                }
+            )
+        if progress.failed:
+            raise typer.Exit(1)
+
+
+@app.command()
 def report(
-    path: Annotated[Path, typer.Argument(help="The run's directory.", metavar="DIR")],
+    path: Annotated[Path, typer.Argument(help="The directory of a run, or of deepbass reproduce.", metavar="DIR")],
     figures: Annotated[
         Path | None, typer.Option(help="Also write the figures as PNG and SVG into this folder.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the report of a run, finished or not: one HTML page that needs nothing else."""
+    """Write the report of a run or of a reproduction, finished or not: one HTML page that needs nothing else."""
     with _errors(as_json):
+        from deepbass.paper.results import is_results
         from deepbass.report import write_figures, write_report
 
+        if is_results(path):
+            _report_matrix(path, figures, as_json)
+            return
         page = write_report(path)
         files = [str(file) for file in write_figures(path, figures)] if figures else []
         _say(f"Report: {page}")
@@ -217,6 +289,18 @@ def _root(
 def main() -> None:
     """Run the command."""
     app()
+
+
+def _report_matrix(path: Path, figures: Path | None, as_json: bool) -> None:
+    from deepbass.paper.figures import write_figures
+    from deepbass.paper.page import write_matrix_report
+
+    page, table = write_matrix_report(path)
+    files = [str(file) for file in write_figures(path, figures)] if figures else []
+    _say(f"Report: {page}")
+    _say(f"Tables: {table}")
+    if as_json:
+        _print_json({"report": str(page), "tables": str(table), "figures": files})
 
 
 @contextmanager

@@ -73,7 +73,7 @@ class Display:
         what, share = self._doing
         if self._iteration is None:
             title = Text("Initial training on the known labels" if what == "training" else _DOING.get(what, what))
-            return _stacked(title, ProgressBar(total=1.0, completed=share, width=50))
+            return stacked(title, ProgressBar(total=1.0, completed=share, width=50))
         title = Text(f"Iteration {self._iteration} of {self._iterations}", style="bold")
         if self._iteration < self._iterations:
             title.append(f"   {_DOING.get(what, what)} {share:.0%}", style="not bold dim")
@@ -81,7 +81,7 @@ class Display:
         facts = self._facts()
         table.add_row(*(Text(name, style="dim", no_wrap=True) for name, _ in facts))
         table.add_row(*(Text(value, style="bold", no_wrap=True) for _, value in facts))
-        return _stacked(title, ProgressBar(total=self._iterations or 1, completed=self._iteration, width=50), table)
+        return stacked(title, ProgressBar(total=self._iterations or 1, completed=self._iteration, width=50), table)
 
     def _facts(self) -> list[tuple[str, str]]:
         number = self._metrics.get
@@ -99,12 +99,17 @@ class Display:
             return "–" if self._iteration == self._iterations else "…"
         first, since = self._started_at
         seconds = (time.monotonic() - since) / (self._iteration - first) * (self._iterations - self._iteration)
-        minutes, seconds = divmod(round(seconds), 60)
-        hours, minutes = divmod(minutes, 60)
-        return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+        return clock(seconds)
 
 
-def _stacked(*parts: RenderableType) -> Table:
+def clock(seconds: float) -> str:
+    """Write a time as on a clock: 1:02:03, 2:03."""
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def stacked(*parts: RenderableType) -> Table:
     """Put parts below each other; a grid, because a bar alone does not end its line."""
     grid = Table.grid()
     for part in parts:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from matplotlib.image import imread
 
+from deepbass.report.canvas import spread
 from deepbass.report.markup import document, tag
 from deepbass.report.png import Picture, encode_png, shrink
 from deepbass.report.words import SPACE, counted, duration, percent, shorten
@@ -71,3 +72,14 @@ def test_a_shortened_name_is_short_and_says_so(name: str, length: int) -> None:
     short = shorten(name, length)
     assert len(short) <= length
     assert short == name or short.endswith("…")
+
+
+@given(st.lists(st.floats(0, 1), max_size=6), st.floats(0.01, 0.3))
+def test_places_are_spread_no_further_than_needed(wanted: list[float], gap: float) -> None:
+    places = spread(wanted, gap)
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    apart = np.diff([places[i] for i in order])
+    assert (apart >= gap - 1e-9).all()  # apart, in the same order
+    assert sum(places) == pytest.approx(sum(wanted))  # and centred on where they belong
+    if (np.diff(sorted(wanted)) >= gap).all():
+        assert places == pytest.approx(wanted)

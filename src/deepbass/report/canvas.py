@@ -72,12 +72,12 @@ class Drawing:
     alt: str  # what it shows, for those who cannot see it
     caption: str = ""  # how to read it
 
-    def save(self, kind: str) -> bytes:
-        """Write the figure as a file of some kind, without the date."""
-        dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    def save(self, kind: str, dpi: int | None = None) -> bytes:
+        """Write the figure as a file of some kind, without date or version; ``dpi`` sets how many pixels it has."""
+        passing = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
         buffer = io.BytesIO()
         with style():
-            self.figure.savefig(buffer, format=kind, metadata=dates.get(kind))
+            self.figure.savefig(buffer, format=kind, dpi=dpi, metadata=passing.get(kind))
         return buffer.getvalue()
 
 
@@ -92,6 +92,11 @@ def percent_axis(axes: Axes, values: Sequence[float]) -> None:
     span = max(high - low, 0.02)
     # the ground is for marks; a line at 100 % keeps its full width
     axes.set_ylim(max(0.0, low - 0.2 * span), min(1.0, high + 0.08 * span) + 0.02 * span)
+    percent_ticks(axes)
+
+
+def percent_ticks(axes: Axes) -> None:
+    """Write the shares of an axis in percent."""
     axes.yaxis.set_major_formatter(lambda share, _: f"{round(100 * share, 6):g}{SPACE}%")
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
 
@@ -103,19 +108,40 @@ def whole_numbers(axes: Axes, label: str) -> None:
     axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
-def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], line: float = 0.09) -> None:
+def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], line: float = 0.09, size: float = 10) -> None:
     """Write (x, y, text, colour) beside the ends of curves, at least ``line`` of the axis apart."""
     low, high = axes.get_ylim()
-    floor = -float("inf")
-    for x, y, text, colour in sorted(ends, key=lambda end: end[1]):
-        floor = max(y, floor + line * (high - low))
+    places = spread([y for _, y, _, _ in ends], line * (high - low))
+    for (x, _, text, colour), place in zip(ends, places, strict=True):
         axes.annotate(
             text,
-            (x, floor),
+            (x, place),
             xytext=(6, 0),
             textcoords="offset points",
             color=colour,
             weight="bold",
+            size=size,
             va="center",
             annotation_clip=False,
         )
+
+
+def spread(wanted: Sequence[float], gap: float) -> list[float]:
+    """Move places apart until each is ``gap`` from the next; those that move stay centred on where they want to be."""
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    groups: list[list[float]] = []  # of neighbours that touch: what each wants its group's middle to be
+    for rank, i in enumerate(order):
+        groups.append([wanted[i] - rank * gap])
+        # with rank * gap taken off, places are far enough apart when they do not fall: a group that would is one with
+        # its neighbour
+        while len(groups) > 1 and _mean(groups[-2]) > _mean(groups[-1]):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    flat = [_mean(group) for group in groups for _ in group]
+    places = [0.0] * len(wanted)
+    for rank, i in enumerate(order):
+        places[i] = flat[rank] + rank * gap
+    return places
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 
 from deepbass.report.canvas import INK, WIDTH, Drawing, blank
-from deepbass.report.facts import Facts
+from deepbass.report.facts import Facts, Field
 from deepbass.report.words import counted, shorten
 
 TWO = ["#c8102e", "#1f5fbf"]  # the paper's red and blue
@@ -21,32 +22,14 @@ def decision_field(facts: Facts) -> Drawing | None:
     if field is None:
         return None
     count = field.probs.shape[-1]
-    colours = _colours(count)
-    step_x, step_y = (float(line[1] - line[0]) / 2 for line in (field.xs, field.ys))
-    extent = (field.xs[0] - step_x, field.xs[-1] + step_x, field.ys[0] - step_y, field.ys[-1] + step_y)
     legend_rows = (min(count, len(MANY)) + 3) // 2
-    figure = blank(height=0.5 + 0.2 * legend_rows + WIDTH * (extent[3] - extent[2]) / (extent[1] - extent[0]))
+    figure = blank(height=0.5 + 0.2 * legend_rows + WIDTH * steepness(field))
     axes = figure.subplots()
-    axes.imshow(_blend(field.probs, colours), origin="lower", extent=extent, interpolation="bilinear", aspect="equal")
-    for class_ in (-1, *range(count)):
-        x, y = field.points[field.truth == class_].T
-        colour = NO_CLASS if class_ < 0 else colours[class_]
-        axes.scatter(x, y, s=14, color=colour, edgecolor="white", linewidth=0.5)
-    x, y = field.points[field.known].T
-    axes.scatter(x, y, s=38, marker="x", color=INK, linewidth=1.4)
-    x, y = field.points[field.initial].T
-    axes.scatter(x, y, s=90, facecolor="none", edgecolor=INK, linewidth=1.2)
-    axes.set_xlim(extent[:2])
-    axes.set_ylim(extent[2:])
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.grid(visible=False)
-    axes.spines[:].set_visible(False)
+    paint(axes, field)
     axes.set_title("What the network says of every place")
     for class_ in range(min(count, len(MANY))):
-        axes.plot([], [], "o", color=colours[class_], markersize=5, label=shorten(facts.class_name(class_), 16))
-    axes.plot([], [], "x", color=INK, label="known")
-    axes.plot([], [], "o", color=INK, markerfacecolor="none", markersize=8, label="known at the start")
+        axes.plot([], [], "o", color=colours(count)[class_], markersize=5, label=shorten(facts.class_name(class_), 16))
+    explain_marks(axes)
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return Drawing(
         "field",
@@ -58,16 +41,56 @@ def decision_field(facts: Facts) -> Drawing | None:
     )
 
 
-def _blend(probs_Y_X_C: NDArray[np.float64], colours: list[str]) -> NDArray[np.float64]:
+def paint(axes: Axes, field: Field, scale: float = 1.0) -> None:
+    """Paint a field with its points; ``scale`` is the size of the marks."""
+    count = field.probs.shape[-1]
+    palette, extent = colours(count), _extent(field)
+    axes.imshow(blend(field.probs, palette), origin="lower", extent=extent, interpolation="bilinear", aspect="equal")
+    for class_ in (-1, *range(count)):
+        x, y = field.points[field.truth == class_].T
+        colour = NO_CLASS if class_ < 0 else palette[class_]
+        axes.scatter(x, y, s=14 * scale, color=colour, edgecolor="white", linewidth=0.5 * scale)
+    x, y = field.points[field.known].T
+    axes.scatter(x, y, s=38 * scale, marker="x", color=INK, linewidth=1.4 * scale**0.5)
+    x, y = field.points[field.initial].T
+    axes.scatter(x, y, s=90 * scale, facecolor="none", edgecolor=INK, linewidth=1.2 * scale**0.5)
+    axes.set_xlim(extent[:2])
+    axes.set_ylim(extent[2:])
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+
+
+def explain_marks(axes: Axes) -> None:
+    """Add what crosses and circles mean to the legend."""
+    axes.plot([], [], "x", color=INK, label="known")
+    axes.plot([], [], "o", color=INK, markerfacecolor="none", markersize=8, label="known at the start")
+
+
+def steepness(field: Field) -> float:
+    """Tell how tall a field is for its width."""
+    left, right, bottom, top = _extent(field)
+    return (top - bottom) / (right - left)
+
+
+def _extent(field: Field) -> tuple[float, float, float, float]:
+    """Find the edges of the picture: half a step beyond the outermost places."""
+    step_x, step_y = (float(line[1] - line[0]) / 2 for line in (field.xs, field.ys))
+    return (field.xs[0] - step_x, field.xs[-1] + step_x, field.ys[0] - step_y, field.ys[-1] + step_y)
+
+
+def blend(probs_Y_X_C: NDArray[np.float64], palette: list[str]) -> NDArray[np.float64]:
     """Fade each place from white, where all classes are equally likely, to the colour of the likeliest one."""
     count = probs_Y_X_C.shape[-1]
     certainty_Y_X = (probs_Y_X_C.max(-1) - 1 / count) / (1 - 1 / count)
-    palette_C_3 = np.array([to_rgb(colour) for colour in colours])
+    palette_C_3 = np.array([to_rgb(colour) for colour in palette])
     colour_Y_X_3 = palette_C_3[probs_Y_X_C.argmax(-1)]
     strength_Y_X_1 = 0.6 * np.clip(certainty_Y_X, 0, 1)[..., None]  # paler than the points on it
     blended: NDArray[np.float64] = 1 - strength_Y_X_1 * (1 - colour_Y_X_3)
     return blended
 
 
-def _colours(count: int) -> list[str]:
+def colours(count: int) -> list[str]:
+    """Choose a colour for each class."""
     return TWO if count == 2 else [MANY[class_ % len(MANY)] for class_ in range(count)]

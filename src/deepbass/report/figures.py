@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +16,21 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg", "pdf")
 
 
-def draw(facts: Facts) -> dict[str, Drawing]:
-    """Draw every figure for which the run has numbers, by name."""
+@contextmanager
+def needs_matplotlib() -> Iterator[None]:
+    """Import what draws: matplotlib is an extra, and slow to import, so only those who draw need it."""
     try:
-        # matplotlib is an extra, and slow to import: only those who draw need it
-        from deepbass.report import bars, canvas, curves, field, sheet
+        yield
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "matplotlib":
             raise
         raise DeepBassError("Figures need matplotlib, which is missing: pip install 'deepbass[plot]'") from error
+
+
+def draw(facts: Facts) -> dict[str, Drawing]:
+    """Draw every figure for which the run has numbers, by name."""
+    with needs_matplotlib():
+        from deepbass.report import bars, canvas, curves, field, sheet
     with canvas.style():
         drawings = [
             curves.accuracy_by_iteration(facts),
@@ -40,10 +47,19 @@ def draw(facts: Facts) -> dict[str, Drawing]:
 
 def write_figures(path: Path, folder: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
     """Write the figures of a run into a folder, a file for each figure and format, and list the files."""
+    check_formats(formats)
+    return save_all(draw(read_facts(path)), folder, formats)
+
+
+def check_formats(formats: Sequence[str]) -> None:
+    """Refuse a format that figures cannot be written in."""
     for kind in formats:
         if kind not in FORMATS:
             raise DeepBassError(f"Figures cannot be written as {kind!r}. Choose from: {', '.join(FORMATS)}.")
-    drawings = draw(read_facts(path))
+
+
+def save_all(drawings: Mapping[str, Drawing], folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Save drawings into a folder, and list the files."""
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, drawing in drawings.items():

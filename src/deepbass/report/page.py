@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
@@ -10,16 +9,14 @@ from xml.etree.ElementTree import Element
 from deepbass.core.config import Config
 from deepbass.report.facts import Facts, read_facts
 from deepbass.report.figures import draw
-from deepbass.report.markup import data_uri, document, tag
+from deepbass.report.frame import card, folded, frame, pair, pairs, scrolling_table
+from deepbass.report.markup import document, tag
 from deepbass.report.questions import questions
 from deepbass.report.words import counted, headline, percent, sentence, status
 from deepbass.store.files import replace_file
 
 if TYPE_CHECKING:
     from deepbass.report.canvas import Drawing
-
-# nothing may be loaded or run, even if a name found a way through the escaping
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 _COLUMNS = {
     "known": "known labels",
@@ -45,32 +42,16 @@ def write_report(path: Path) -> Path:
 
 def _page(facts: Facts) -> Element:
     drawings = draw(facts)
-    return tag(
-        "html",
-        tag(
-            "head",
-            tag("meta", charset="utf-8"),
-            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-            tag("meta", name="color-scheme", content="light dark"),
-            tag("title", f"{facts.data.get('name', 'Run')}: {headline(facts)}"),
-            tag("style", files("deepbass.report").joinpath("page.css").read_text(encoding="utf-8")),
-        ),
-        tag(
-            "body",
-            _top(facts),
-            tag(
-                "main",
-                _figures("Result", drawings, "accuracy", "labels", "field"),
-                _figures("What it guessed", drawings, "pseudo-labels", "entropy"),
-                questions(facts),
-                _figures("Labels and time", drawings, "classes", "time", after=_class_table(facts)),
-                _settings(facts),
-                _made_with(facts),
-                _numbers(facts),
-            ),
-        ),
-        lang="en",
+    return frame(
+        f"{facts.data.get('name', 'Run')}: {headline(facts)}",
+        _top(facts),
+        _figures("Result", drawings, "accuracy", "labels", "field"),
+        _figures("What it guessed", drawings, "pseudo-labels", "entropy"),
+        questions(facts),
+        _figures("Labels and time", drawings, "classes", "time", after=_class_table(facts)),
+        _settings(facts),
+        _made_with(facts),
+        _numbers(facts),
     )
 
 
@@ -87,14 +68,8 @@ def _top(facts: Facts) -> Element:
 
 
 def _figures(title: str, drawings: dict[str, Drawing], *names: str, after: Element | None = None) -> Element | None:
-    cards = [_card(drawings[name]) for name in names if name in drawings]
+    cards = [card(drawings[name]) for name in names if name in drawings]
     return tag("section", tag("h2", title), tag("div", *cards, class_="cards"), after) if cards else None
-
-
-def _card(drawing: Drawing) -> Element:
-    # as an image, each figure keeps its ids to itself and can be saved with a right click
-    picture = tag("img", src=data_uri("image/svg+xml", drawing.save("svg")), alt=drawing.alt)
-    return tag("figure", picture, tag("figcaption", drawing.caption) if drawing.caption else None)
 
 
 def _class_table(facts: Facts) -> Element:
@@ -103,7 +78,7 @@ def _class_table(facts: Facts) -> Element:
         tag("tr", tag("th", name, scope="row"), tag("td", counted(initial[i])), tag("td", counted(asked[i])))
         for i, name in enumerate(facts.classes)
     ]
-    return _folded("All classes", _table(["class", "known at the start", "asked for"], rows))
+    return folded("All classes", _table(["class", "known at the start", "asked for"], rows))
 
 
 def _settings(facts: Facts) -> Element:
@@ -114,11 +89,9 @@ def _settings(facts: Facts) -> Element:
     for name, value in facts.config.items():
         default = tag("small", f"default {_plain(defaults.get(name))}") if name in changed else None
         kind = "changed" if name in changed else ""
-        items.append(tag("div", tag("dt", name), tag("dd", _plain(value), default), class_=kind))
+        items.append(pair(name, _plain(value), default, kind=kind))
     note = "Bold: what differs from the default." if changed else "Every setting is at its default."
-    return tag(
-        "section", tag("h2", "Configuration"), tag("p", note, class_="note"), tag("dl", *items, class_="settings")
-    )
+    return tag("section", tag("h2", "Configuration"), tag("p", note, class_="note"), pairs(items))
 
 
 def _made_with(facts: Facts) -> Element:
@@ -133,17 +106,13 @@ def _made_with(facts: Facts) -> Element:
         "started": f"{facts.created_at[:16].replace('T', ' ')} UTC",
         **facts.versions,
     }
-    items = [
-        tag("div", tag("dt", name), tag("dd", _plain(value)))
-        for name, value in known.items()
-        if value not in (None, "")
-    ]
+    items = [pair(name, _plain(value)) for name, value in known.items() if value not in (None, "")]
     notes = [tag("li", str(note)) for note in data.get("notes", [])]
     return tag(
         "section",
         tag("h2", "Data and versions"),
         tag("ul", *notes, class_="notes") if notes else None,
-        tag("dl", *items, class_="settings"),
+        pairs(items),
     )
 
 
@@ -162,7 +131,7 @@ def _numbers(facts: Facts) -> Element | None:
         for iteration in facts.iterations
     ]
     table = _table(["iteration", *(_COLUMNS.get(name, name) for name in names)], rows)
-    return tag("section", tag("h2", "Numbers"), _folded(counted(len(rows), "iteration"), table))
+    return tag("section", tag("h2", "Numbers"), folded(counted(len(rows), "iteration"), table))
 
 
 def _value(name: str, value: object) -> str:
@@ -174,13 +143,7 @@ def _value(name: str, value: object) -> str:
 
 
 def _table(heads: list[str], rows: list[Element]) -> Element:
-    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in heads)))
-    # a wide table scrolls in its own box, also by keyboard, and leaves the page as wide as the screen
-    return tag("div", tag("table", head, tag("tbody", *rows)), class_="scroll", tabindex="0", role="group")
-
-
-def _folded(title: str, content: Element) -> Element:
-    return tag("details", tag("summary", title), content)
+    return scrolling_table([tag("th", name, scope="col") for name in heads], rows)
 
 
 def _plain(value: object) -> str:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import safetensors.numpy
 import safetensors.torch
 from torch import nn
 
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.labels import UNKNOWN, Answers, Ids, Labels
-from deepbass.core.loop import Learner, Method, Oracle, State, Step, run
+from deepbass.core.loop import UNTRAINED, Learner, Method, Oracle, State, Step, run
 from deepbass.data.initial import choose_initial
 from deepbass.data.load import Data
 from deepbass.learn.learner import LocalLearner, OnProgress
@@ -27,11 +26,11 @@ from deepbass.session.field import write_field
 from deepbass.session.identity import fingerprint, versions
 from deepbass.session.interrupt import uninterrupted
 from deepbass.session.measure import Metrics, measure
+from deepbass.session.packing import LABELS_FILE, LEARNER_FILE, pack_labels, unpack_labels
 from deepbass.store.files import replace_file
 from deepbass.store.rundir import RunDir
 
 MODEL_FILE = "model.safetensors"
-_LEARNER_FILE, _LABELS_FILE = "learner.safetensors", "labels.safetensors"
 _OWN_MODEL = "(passed in Python)"
 
 OnMetrics = Callable[[int, Metrics], None]
@@ -171,6 +170,12 @@ class Session:
         self._take_up()
         return self
 
+    def begin_with(self, trained: bytes) -> None:
+        """Take the initial model from an equal run, which has trained it already, instead of training it again."""
+        if self.state.iteration == UNTRAINED:
+            self.learner.restore(trained)
+            self._on_step(Step(replace(self.state, iteration=0)))
+
     def go(self) -> Result:
         """Run to the end. Every finished iteration is safe on disk before the next one starts."""
         learner: Learner = self.learner  # the loop sees no more of it than the protocol
@@ -203,7 +208,7 @@ class Session:
         start = time.perf_counter()
         with uninterrupted():
             # the checkpoint first: the commit makes it count, so that a kill in between loses only this iteration
-            files = {_LEARNER_FILE: self.learner.state(), _LABELS_FILE: _pack(step.state.labels)}
+            files = {LEARNER_FILE: self.learner.state(), LABELS_FILE: pack_labels(step.state.labels)}
             self._run.checkpoints.save(step.state.iteration, files, {})
             self._run.events.commit_step(step.state.iteration, metrics, seconds, step.asked, step.answers, self._source)
             self.state = step.state
@@ -227,8 +232,8 @@ class Session:
         for damaged in passed_over:
             self._watch.on_note(f"{damaged} Going on from iteration {checkpoint.iteration}.")
         events.rewind(checkpoint.iteration)  # what was written beyond it will be written again
-        self.learner.restore(checkpoint.files[_LEARNER_FILE])
-        labels = _unpack(checkpoint.files[_LABELS_FILE], len(self.data.classes))
+        self.learner.restore(checkpoint.files[LEARNER_FILE])
+        labels = unpack_labels(checkpoint.files[LABELS_FILE], len(self.data.classes))
         self.state = State(labels, checkpoint.iteration)
 
     def _describe(self, ids: Ids) -> None:
@@ -267,12 +272,3 @@ def _check_replayed(config: Config, expected: str) -> None:
                 f"replay = {config.replay!r} was made on other data ({earlier.about['data']['name']!r}, "
                 f"{earlier.about['data']['samples']} samples), so its answers do not fit. Use the same data and seed."
             )
-
-
-def _pack(labels: Labels) -> bytes:
-    return safetensors.numpy.save({"answer": labels.answer, "guess": labels.guess, "asked": labels.asked})
-
-
-def _unpack(packed: bytes, classes: int) -> Labels:
-    arrays = safetensors.numpy.load(packed)
-    return Labels(classes, arrays["answer"], arrays["guess"], arrays["asked"])

@@ -1,0 +1,173 @@
+"""Run a matrix: cell after cell, each in a process of its own, several side by side when asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+from deepbass.core.errors import ConfigError
+from deepbass.paper.cells import FAILED, Cell, Record
+from deepbass.paper.progress import Progress
+from deepbass.paper.results import Results
+from deepbass.store.files import now
+from deepbass.store.lock import take_lock
+
+_TAIL = 2_000  # characters of a dead worker's last words that are kept
+_LONG_ENOUGH = 30.0  # seconds a worker has to end politely
+
+
+@dataclass
+class Audience:
+    """Who looks on while a matrix is run."""
+
+    on_progress: Callable[[Progress], None] = lambda progress: None
+    on_end: Callable[[Cell, Record], None] = lambda cell, record: None
+    on_note: Callable[[str], None] = lambda note: None
+
+
+def run_matrix(
+    cells: list[Cell],
+    results: Results,
+    *,
+    workers: int = 1,
+    folder: Path | None = None,
+    audience: Audience | None = None,
+) -> Progress:
+    """Run every cell that is not finished. May be killed at any time: the next call goes on where this one was."""
+    if workers < 1:
+        raise ConfigError(f"--workers {workers} is too few: it must be 1 or more.")
+    audience = audience or Audience()
+    lock = take_lock(results.folder)
+    try:
+        open_cells = [cell for cell in cells if not ((record := results.read(cell)) and record.finished)]
+        crew = _Crew(open_cells, results, workers, folder, audience, len(cells) - len(open_cells))
+        return crew.run()
+    finally:
+        lock.release()
+
+
+@dataclass
+class _Crew:
+    cells: list[Cell]
+    results: Results
+    workers: int
+    folder: Path | None
+    audience: Audience
+    finished_before: int
+    _events: queue.Queue[Callable[[], None]] = field(default_factory=queue.Queue)
+    _processes: set[subprocess.Popen[str]] = field(default_factory=set)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+    _stopping: bool = False
+
+    def run(self) -> Progress:
+        """Hand cells to workers until none is left; what they report is taken up in this thread alone."""
+        self.progress = Progress.of(self.cells, self.finished_before)
+        self._waiting = list(reversed(self.cells))
+        threads = [threading.Thread(target=self._work, daemon=True) for _ in range(min(self.workers, len(self.cells)))]
+        for thread in threads:
+            thread.start()
+        try:
+            while any(thread.is_alive() for thread in threads) or not self._events.empty():
+                with suppress(queue.Empty):
+                    self._events.get(timeout=0.2)()
+                self.audience.on_progress(self.progress)
+        finally:
+            self._stop()
+            for thread in threads:
+                thread.join()
+        return self.progress
+
+    def _stop(self) -> None:
+        with self._guard:
+            self._stopping = True
+            for process in self._processes:
+                process.terminate()  # like Ctrl-C: the iteration's write is finished, then it ends
+        for process in list(self._processes):
+            try:
+                process.wait(_LONG_ENOUGH)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+    def _work(self) -> None:
+        while (begun := self._begin()) is not None:
+            cell, process, log = begun
+            with process, log:
+                self._listen(cell, process)
+                code = process.wait()
+                log.seek(0)
+                last_words = log.read()[-_TAIL:]
+            with self._guard:
+                self._processes.discard(process)
+                if not self._stopping:  # else it was our wish that it ended
+                    self._events.put(partial(self._ended, cell, code, last_words))
+
+    def _begin(self) -> tuple[Cell, subprocess.Popen[str], TextIO] | None:
+        """Start a process for the next cell; None when there is none, or when all is to end."""
+        with self._guard:
+            if self._stopping or not self._waiting:
+                return None
+            cell = self._waiting.pop()
+            self._events.put(partial(self.progress.start, cell))
+            place = self.results.work(cell)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            log = place.with_name(f"{place.name}.log").open("w+")
+            process = subprocess.Popen(
+                [sys.executable, "-m", "deepbass.paper.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env=self._environment(),
+            )
+            self._processes.add(process)
+        job = {"cell": cell.as_dict(), "out": str(self.results.folder), "folder": self.folder and str(self.folder)}
+        assert process.stdin is not None
+        with suppress(BrokenPipeError):  # it died at once: its end says why
+            process.stdin.write(json.dumps(job) + "\n")
+            process.stdin.flush()
+        return cell, process, log
+
+    def _environment(self) -> dict[str, str]:
+        """Share the cores between workers: with more threads than cores they would only wait for one another."""
+        if self.workers == 1:
+            return dict(os.environ)
+        return {**os.environ, "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // self.workers))}
+
+    def _listen(self, cell: Cell, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            try:
+                event = json.loads(line)
+            except ValueError:  # a library that prints
+                continue
+            self._events.put(partial(self._heard, cell, event))
+
+    def _heard(self, cell: Cell, event: dict[str, Any]) -> None:
+        if "note" in event:
+            self.audience.on_note(f"{cell.key}: {event['note']}")
+        elif "iteration" in event:
+            share = event.get("share", 0.0) if event.get("doing") == "training" else 0.0
+            self.progress.report(cell, event["iteration"], share, event.get("accuracy"))
+
+    def _ended(self, cell: Cell, code: int, last_words: str) -> None:
+        record = self.results.read(cell)
+        if record is None or not record.finished:
+            error = record.error if record and record.status == FAILED else None
+            how = f"the worker ended with code {code}" if code >= 0 else f"the worker was killed by signal {-code}"
+            error = error or f"{how}. {last_words}".strip()
+            record = Record(
+                cell, FAILED, record.started_at if record else now(), now(), cell.config.as_dict(), error=error
+            )
+            self.results.write(record)
+        self.progress.end(cell, record.finished)
+        self.audience.on_end(cell, record)
