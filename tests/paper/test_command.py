@@ -1,0 +1,82 @@
+"""deepbass reproduce and deepbass report as a user meets them: real processes and their exit codes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.session.runs import call, command
+
+
+def reproduce(*words: object) -> list[str]:
+    return command("reproduce", *words)
+
+
+def test_a_row_is_run_once_reported_and_not_run_again(tmp_path: Path) -> None:
+    words = reproduce("toy", "--rows", "initial", "--runs", 1, "--out", tmp_path / "r", "--json")
+    done = call(words)
+    assert done.returncode == 0, done.stderr
+    assert "toy-quick/initial.00: " in done.stderr
+    assert "1 of 1 cells finished" in done.stderr
+    summary = json.loads(done.stdout)
+    assert (summary["cells"], summary["finished"], summary["failed"]) == (1, 1, 0)
+    assert "<!doctype html>" in Path(summary["report"]).read_text(encoding="utf-8").lower()
+    assert "| 83.27 |" in Path(summary["tables"]).read_text(encoding="utf-8")
+    file = tmp_path / "r" / "cells" / "toy-quick" / "initial.00.json"
+    before = file.read_bytes()
+    assert call(words).returncode == 0
+    assert file.read_bytes() == before
+    shown = call(command("report", tmp_path / "r", "--figures", tmp_path / "figures", "--json"))
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout)["tables"] == summary["tables"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["tyo"], "Did you mean 'toy'?"),
+        (["mnist", "--rows", "labels-100,label-300"], "Did you mean 'labels-300'?"),
+        (["toy", "--tier", "fast"], "Unknown tier 'fast'"),
+        (["toy", "--runs", 0], "--runs 0 is too few"),
+        (["toy", "--workers", 0], "--workers 0 is too few"),
+    ],
+)
+def test_a_wrong_call_says_what_is_right_and_leaves_nothing(words: list[object], said: str, tmp_path: Path) -> None:
+    done = call(reproduce(*words, "--out", tmp_path / "r"))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "r" / "cells" / "toy-quick").exists()
+
+
+def test_a_failed_cell_ends_with_code_1_and_its_reason(tmp_path: Path) -> None:
+    nowhere = tmp_path / "nothing here"
+    nowhere.mkdir()
+    # a cache and a folder without the files, and no network: MNIST cannot be had
+    environment = {"PATH": "", "DEEPBASS_CACHE": str(nowhere), "DEEPBASS_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    words = reproduce("mnist", "--rows", "labels-100", "--runs", 1, "--out", tmp_path / "r", "--data", nowhere)
+    done = call(words, env=environment)
+    assert done.returncode == 1, done.stderr
+    assert "mnist-quick/labels-100.00 failed: DataError" in done.stderr
+    assert "1 failed: the same command tries them again" in done.stderr
+    assert "labels-100.00" in (tmp_path / "r" / "report.md").read_text(encoding="utf-8")
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    words = reproduce("toy", "--rows", "active-semi-supervised", "--runs", 1, "--out", tmp_path / "r")
+    work = tmp_path / "r" / "work" / "toy-quick" / "active-semi-supervised.00" / "checkpoints"
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        while not list(work.glob("00000[3-9]")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert "the same command goes on" in said
+    assert "Traceback" not in said
