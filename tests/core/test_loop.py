@@ -11,7 +11,7 @@ import pytest
 from deepbass.core.belief import Belief, BeliefSum
 from deepbass.core.config import Config
 from deepbass.core.labels import NO_ANSWERS, Answers, Ids, Labels
-from deepbass.core.loop import Method, State, Step, run
+from deepbass.core.loop import Method, State, Step, ask_again, run
 from deepbass.core.need import EVERYTHING, Below, Need
 from deepbass.core.randomness import generator, seed_for
 
@@ -153,6 +153,14 @@ def test_the_loop_goes_on_with_a_late_partial_or_silent_oracle(oracle: type[Prom
     assert len(questions) == len(set(questions)) == 12  # nothing is asked twice while it waits
     assert len(end.labels.known) == (6 if oracle is Silent else 6 + 2 * 3)
     assert len(asked.asked) == 12  # also in iterations without questions: late answers are fetched
+
+
+def test_what_is_ranked_anew_in_every_iteration_stays_askable_until_it_is_answered() -> None:
+    config = Config(iterations=6, ask_every=1, ask_count=SAMPLES, initial=6)
+    oracle, steps = Silent(), list[Step]()
+    run(Scribe(), oracle, replace(Method.of(config), mark=ask_again), start(), steps.append)
+    assert all(sorted(ids) == list(range(6, SAMPLES)) for ids in oracle.asked)
+    assert not any(step.state.labels.asked.any() for step in steps)
 
 
 def test_a_pool_that_runs_out_is_trained_on_without_asking() -> None:

@@ -58,12 +58,18 @@ class Step:
 
 
 Stop = Callable[[State], str | None]
+Mark = Callable[[Labels, Ids], Labels]
 OnStep = Callable[[Step], None]
 
 
 def after(iterations: int) -> Stop:
     """Make the rule that stops after a number of iterations."""
     return lambda state: f"{iterations} iterations done" if state.iteration >= iterations else None
+
+
+def ask_again(labels: Labels, ids: Ids) -> Labels:
+    """Mark nothing: what is asked for now may be asked for again, as where people answer from a ranked queue."""
+    return labels
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,7 @@ class Method:
     admit: Admit
     acquire: Acquire
     stop: Stop
+    mark: Mark = Labels.wanted  # remembers what was asked for
 
     @classmethod
     def of(cls, config: Config) -> Method:
@@ -132,7 +139,7 @@ def run(learner: Learner, oracle: Oracle, method: Method, state: State, on_step:
             rng = generator(config.seed, state.iteration, "acquire")
             wanted = method.acquire(belief, labels.askable, count, rng)
         answers = oracle.ask(wanted)
-        labels = labels.wanted(wanted).answered(answers)
+        labels = method.mark(labels, wanted).answered(answers)
 
         # line 11, the M-step: one epoch on answers, copied twenty times, and guesses
         learner.train(labels, epochs=config.epochs, copies=config.copies, seed=seed("train"))

@@ -15,6 +15,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from deepbass.core.errors import DataError
+from deepbass.core.labels import UNKNOWN
 from deepbass.data.source import Part, Source, name_of
 
 # what samples and labels are called, first found first; the last are Keras's names
@@ -34,8 +35,11 @@ def is_array_folder(folder: Path) -> bool:
     return any((folder / f"{X}.npy").is_file() for X, _ in TRAIN)
 
 
-def from_npy(path: Path) -> Source:
-    """Read X.npy (or a folder that has it) with y.npy beside it, and X_val.npy and y_val.npy if there are."""
+def from_npy(path: Path, *, unlabelled: bool = False) -> Source:
+    """Read X.npy (or a folder that has it) with y.npy beside it, and X_val.npy and y_val.npy if there are.
+
+    With ``unlabelled`` there need not be a y.npy.
+    """
     folder = path if path.is_dir() else path.parent
     present = {file.stem for file in folder.glob("*.npy")}
     pairs = TRAIN if path.is_dir() else ((path.stem, _label_file(path.stem)),)
@@ -43,11 +47,14 @@ def from_npy(path: Path) -> Source:
     def read(name: str) -> NDArray[Any]:
         return _map_npy(folder / f"{name}.npy")
 
-    return _source(path, present, read, pairs)
+    return _source(path, present, read, pairs, unlabelled)
 
 
-def from_npz(path: Path) -> Source:
-    """Read the arrays X, y and maybe X_val, y_val of one .npz file; Keras's names are understood as well."""
+def from_npz(path: Path, *, unlabelled: bool = False) -> Source:
+    """Read the arrays X, y and maybe X_val, y_val of one .npz file; Keras's names are understood as well.
+
+    With ``unlabelled`` there need not be a y.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
@@ -57,18 +64,23 @@ def from_npz(path: Path) -> Source:
     def read(name: str) -> NDArray[Any]:
         return _read_member(path, members[name])
 
-    return _source(path, members, read, TRAIN)
+    return _source(path, members, read, TRAIN, unlabelled)
 
 
-def _source(path: Path, present: Iterable[str], read: Reader, train: Iterable[tuple[str, str]]) -> Source:
+def _source(
+    path: Path, present: Iterable[str], read: Reader, train: Iterable[tuple[str, str]], unlabelled: bool
+) -> Source:
     present = set(present)
 
     def part(pairs: Iterable[tuple[str, str]], name: str) -> Part | None:
         for X, y in pairs:
-            if X in present and y not in present:
+            if X not in present:
+                continue
+            if y not in present and not unlabelled:
                 raise DataError(f"{path}: {X} has no labels beside it: add {y}, with -1 where a label is unknown.")
-            if X in present:
-                return Part(read(X), read(y), f"{path} ({X})", name)
+            samples = read(X)
+            labels = read(y) if y in present else np.full(samples.shape[:1], UNKNOWN)
+            return Part(samples, labels, f"{path} ({X})", name)
         return None
 
     found = part(train, "train")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,10 +18,9 @@ from deepbass.core.config import Config
 from deepbass.data.images import Look, UnreadableError, draw, look
 from deepbass.data.parallel import in_order, usable_threads
 from deepbass.data.progress import track
+from deepbass.data.quiet import quiet
 
 SIDE = 64  # the chosen size when any image is larger
-
-_one_at_a_time = threading.Lock()  # the warning filters that decoding changes belong to the whole process
 
 Pixels = NDArray[np.uint8]
 # takes images as they come, how many there are at most, and the shape of one; gives them back as one array
@@ -59,10 +56,8 @@ def decode(paths: Sequence[Path], config: Config, gather: Gather, progress: bool
                 else:
                     yield i, result
 
-    # left from right to left: no thread is at work any more when the filters are put back
-    with _one_at_a_time, warnings.catch_warnings(), ThreadPoolExecutor(usable_threads()) as threads:
-        warnings.filterwarnings("ignore", module=r"PIL\b")  # of odd metadata, which nobody asked for
-
+    # left from right to left: no thread is at work any more when warnings are heard again
+    with quiet(), ThreadPoolExecutor(usable_threads()) as threads:
         # headers are read in a twentieth of a millisecond, all of it Python's: threads would only be in the way
         looks = dict(readable(range(len(paths)), map(partial(_tried, look), paths), "Looking at images"))
         width, height = _choose_size([seen.size for seen in looks.values()], config.image_size)

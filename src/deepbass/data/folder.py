@@ -1,35 +1,33 @@
-"""Read a folder of images: a subfolder a class; what lies beside the subfolders has no label."""
+"""List a folder of images: a subfolder a class; what lies beside the subfolders has no label."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from deepbass.core.config import Config
 from deepbass.data.images import SUFFIXES
-from deepbass.data.listing import Listed, from_listing, name_some
-from deepbass.data.source import Source
+from deepbass.data.listing import Listed, Listing, name_some
 
 TRAIN = "train"
 VALIDATION = ("val", "validation", "test")  # the first that is there is used
 
 
-def from_folder(folder: Path, config: Config, *, progress: bool = False) -> Source:
-    """Read all images below a folder; train/ and val/ (or validation/, test/) make two parts of it."""
-    inside, outside = _split_links(folder, sorted(_walk(folder)))
+def list_folder(folder: Path) -> Listing:
+    """List all images below a folder; train/ and val/ (or validation/, test/) make two parts of it."""
+    inside, outside = _split_links(folder, _walk(folder))
     notes = [f"links that lead out of {folder} were not followed: {name_some(outside)}"] if outside else []
 
     validation = next((name for name in VALIDATION if (folder / name).is_dir()), None)
     if validation is None or not (folder / TRAIN).is_dir():
-        return from_listing(folder, [_listed(path, 0) for path in inside], notes, config, progress)
+        return Listing(folder, folder, sorted(_listed(path, 0) for path in inside), notes)
 
     used = [path for path in inside if path.parts[0] in (TRAIN, validation) and len(path.parts) > 1]
     unused = sorted({path.parts[0] for path in inside} - {TRAIN, validation})
     if unused:
         notes.append(f"only {TRAIN}/ and {validation}/ of {folder} were read, not {name_some(unused)}")
-    listing = [_listed(path, 1, path.parts[0] == validation) for path in used]
-    return from_listing(folder, listing, notes, config, progress)
+    images = sorted(_listed(path, 1, path.parts[0] == validation) for path in used)
+    return Listing(folder, folder, images, notes)
 
 
 def _listed(path: Path, depth: int, validation: bool = False) -> Listed:
@@ -47,7 +45,7 @@ def _walk(folder: Path) -> Iterator[Path]:
         yield from (here / name for name in files if not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES)
 
 
-def _split_links(folder: Path, paths: list[Path]) -> tuple[list[Path], list[str]]:
+def _split_links(folder: Path, paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
     """Tell the regular files inside the folder from links that lead elsewhere, which might show what nobody shared."""
     root = folder.resolve()
     inside, outside = [], []
@@ -57,4 +55,4 @@ def _split_links(folder: Path, paths: list[Path]) -> tuple[list[Path], list[str]
             outside.append(path.as_posix())
         elif full.is_file():
             inside.append(path)
-    return inside, outside
+    return inside, sorted(outside)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.errors import DataError
+from deepbass.core.labels import UNKNOWN
 from deepbass.data.source import Part, Source, name_of
 
 TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -58,16 +59,21 @@ def find_idx(path: Path) -> tuple[Path, str] | None:
     return None
 
 
-def from_idx(folder: Path, prefix: str = "") -> Source:
-    """Read images and labels for training, and those for testing if they are there."""
+def from_idx(folder: Path, prefix: str = "", *, unlabelled: bool = False) -> Source:
+    """Read images and labels for training, and those for testing if they are there.
+
+    With ``unlabelled`` there need not be files of labels.
+    """
     files = _files(folder, prefix)
 
     def part(key: str, name: str) -> Part:
-        for kind in ("images", "labels"):
+        for kind in ("images",) if unlabelled else ("images", "labels"):
             if (key, kind) not in files:
                 raise DataError(f"{folder} has no {prefix}{key}-{kind}-idx*-ubyte file, plain or .gz: add it.")
-        images, labels = files[key, "images"], files[key, "labels"]
-        return Part(read_idx(images), read_idx(labels), str(images), name)
+        images, labels = files[key, "images"], files.get((key, "labels"))
+        samples = read_idx(images)
+        known = read_idx(labels) if labels else np.full(samples.shape[:1], UNKNOWN)
+        return Part(samples, known, str(images), name)
 
     parts = {key for key, _ in files}
     test = next((part(key, "validation") for key in ("t10k", "test") if key in parts), None)

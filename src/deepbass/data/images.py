@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,7 @@ def rules() -> tuple[object, ...]:
 
 def look(path: Path) -> Look:
     """Read an image's header."""
-    with _opened(path) as image:
+    with opened(path) as image:
         width, height = image.size
         # asking a PNG for its orientation would decode it, and hardly any has one
         turned = image.format != "PNG" and image.getexif().get(ORIENTATION) in (5, 6, 7, 8)
@@ -66,7 +66,7 @@ def draw(path: Path, size: tuple[int, int], grey: bool) -> NDArray[np.uint8]:
     """Decode one image to C x H x W. Proportions give way to the size; alpha is dropped."""
     from PIL import Image, ImageOps
 
-    with _opened(path) as image:
+    with opened(path) as image:
         image.draft(None, (2 * max(size), 2 * max(size)))  # big JPEGs decode at a fraction of their size, and time
         upright = _eight_bits(ImageOps.exif_transpose(image))
         resized = upright.convert("L" if grey else "RGB").resize(size, Image.Resampling.BILINEAR)
@@ -93,12 +93,12 @@ def _formats() -> list[str]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Image.Image]:
+def opened(file: Path | IO[bytes]) -> Iterator[Image.Image]:
     """Open an image and turn whatever goes wrong with it into UnreadableError."""
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(path, formats=_formats()) as image:
+        with Image.open(file, formats=_formats()) as image:
             _check_pixels(image)
             yield image
     except UnreadableError:

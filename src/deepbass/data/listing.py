@@ -1,8 +1,9 @@
-"""Turn a list of image files with labels, which a folder or a table comes down to, into samples."""
+"""List image files with their labels, which a folder or a table comes down to, and turn them into samples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,14 +23,24 @@ class Listed(NamedTuple):
     label: str  # empty: unknown
 
 
-def from_listing(path: Path, listing: Sequence[Listed], notes: Sequence[str], config: Config, progress: bool) -> Source:
+@dataclass(frozen=True)
+class Listing:
+    """The image files that were found; none of them has been opened."""
+
+    path: Path  # of the folder or the table that lists them
+    folder: Path  # that their names are relative to
+    images: list[Listed]  # sorted
+    notes: list[str]  # what the user should be told
+
+
+def from_listing(listing: Listing, config: Config, *, progress: bool = False) -> Source:
     """Decode all images together, so that both parts get one size, and colour or not."""
-    if not listing:
+    path, ordered = listing.path, listing.images
+    if not ordered:
         raise DataError(f"{path} has no images: add some, one subfolder a class.")
-    folder = path if path.is_dir() else path.parent
-    ordered = sorted(listing)
     names = [image.name for image in ordered]
-    decoded = read_images(path.resolve(), names, [folder / name for name in names], config, progress=progress)
+    paths = [listing.folder / name for name in names]
+    decoded = read_images(path.resolve(), names, paths, config, progress=progress)
     skipped = [f"{names[i]} ({reason})" for i, reason in decoded.failed.items()]
     if skipped and config.strict:
         raise DataError(f"Unreadable images, and strict is on: {name_some(skipped)}. Repair or remove them.")
@@ -43,7 +54,7 @@ def from_listing(path: Path, listing: Sequence[Listed], notes: Sequence[str], co
         labels = [image.label for image in kept[rows]]
         return Part(decoded.pixels[rows], labels, str(path), [image.name for image in kept[rows]])
 
-    notes = [*notes, *decoded.notes]
+    notes = [*listing.notes, *decoded.notes]
     if skipped:
         notes.append(f"{_count(skipped, 'image')} skipped: {name_some(skipped)}")
     validation = part(slice(train, None)) if train < len(kept) else None

@@ -15,13 +15,23 @@ CHUNK_BYTES = 1 << 24  # how much of an array on disk is looked at in one go
 
 def as_samples(X: ArrayLike, where: str) -> NDArray[Any]:
     """Check an array and view it as N samples, images channel-first. Nothing is copied or read as a whole."""
+    array = _as_numbers(X, where)
+    _check_finite(array, where)
+    return _channel_first(array)
+
+
+def view_samples(X: ArrayLike, where: str) -> NDArray[Any]:
+    """View an array as N samples, images channel-first, without a look at the numbers: some may not be finite."""
+    return _channel_first(_as_numbers(X, where))
+
+
+def _as_numbers(X: ArrayLike, where: str) -> NDArray[Any]:
     array = _as_array(X, where)
     if array.dtype.kind not in "biuf":
         raise DataError(f"{where} holds {array.dtype} values: samples are numbers (bool, int or float).")
     if array.ndim == 0 or array.size == 0:
         raise DataError(f"{where} is empty (shape {array.shape}): give at least two samples of every class.")
-    _check_finite(array, where)
-    return _channel_first(array)
+    return array
 
 
 def _as_array(X: ArrayLike, where: str) -> NDArray[Any]:

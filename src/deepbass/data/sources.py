@@ -11,26 +11,39 @@ from deepbass.data.arrays import from_npy, from_npz, is_array_folder
 from deepbass.data.built_in import digits, toy
 from deepbass.data.catalogue import NAMED, Named
 from deepbass.data.fetch import fetch
-from deepbass.data.folder import from_folder
+from deepbass.data.folder import list_folder
 from deepbass.data.idx import find_idx, from_idx, read_idx
+from deepbass.data.listing import Listing, from_listing
 from deepbass.data.source import Part, Source
-from deepbass.data.table import from_table
+from deepbass.data.table import list_table
 
 KINDS = "a folder of images, a .csv table of images, .npy or .npz arrays, or IDX files"
 
 
 def open_source(source: str, config: Config, folder: Path | None, progress: bool) -> Source:
-    """Open a named data set, or else whatever lies at a path; a name goes before a path that is spelled the same."""
-    if not source:
-        raise DataError(f"No data was named. Known by name: {', '.join(NAMED)}. Or give {KINDS}.")
+    """Open a named data set, or else whatever lies at a path, and decode what are images."""
     if source == "toy":
         return toy(config.seed)
+    found = find_source(source, folder, progress=progress)
+    return from_listing(found, config, progress=progress) if isinstance(found, Listing) else found
+
+
+def find_source(
+    source: str, folder: Path | None, *, unlabelled: bool = False, progress: bool = False
+) -> Source | Listing:
+    """Find a named data set, or else what lies at a path; a name goes before a path that is spelled the same.
+
+    The toy is not found here: it is drawn by a run's seed. Image files are listed but not opened. ``unlabelled`` is
+    for those who want to label: arrays need no labels beside them then, and a file that a table names may be gone.
+    """
+    if not source:
+        raise DataError(f"No data was named. Known by name: {', '.join(NAMED)}. Or give {KINDS}.")
     if source == "digits":
         return digits()
     if source in NAMED:
         return _from_named(NAMED[source], folder, progress)
     try:
-        return _from_path(source, config, progress)
+        return _from_path(source, unlabelled)
     except OSError as error:  # a folder without permission, a name too long, ...
         raise DataError(f"{source!r} cannot be read ({error}).") from error
 
@@ -45,12 +58,12 @@ def _from_named(named: Named, folder: Path | None, progress: bool) -> Source:
     )
 
 
-def _from_path(source: str, config: Config, progress: bool) -> Source:
+def _from_path(source: str, unlabelled: bool) -> Source | Listing:
     path = Path(source).expanduser()
     if found := find_idx(path):
-        return from_idx(*found)
+        return from_idx(*found, unlabelled=unlabelled)
     if path.is_dir():
-        return from_npy(path) if is_array_folder(path) else from_folder(path, config, progress=progress)
+        return from_npy(path, unlabelled=unlabelled) if is_array_folder(path) else list_folder(path)
     if not path.exists():
         near = difflib.get_close_matches(source, NAMED, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -59,9 +72,9 @@ def _from_path(source: str, config: Config, progress: bool) -> Source:
         )
     match path.suffix.lower():
         case ".npy":
-            return from_npy(path)
+            return from_npy(path, unlabelled=unlabelled)
         case ".npz":
-            return from_npz(path)
+            return from_npz(path, unlabelled=unlabelled)
         case ".csv":
-            return from_table(path, config, progress=progress)
+            return list_table(path, missing_ok=unlabelled)
     raise DataError(f"{source!r} is of no kind that can be read: give {KINDS}.")

@@ -6,24 +6,33 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from deepbass.core.config import Config
 from deepbass.core.errors import DataError
-from deepbass.data.listing import Listed, from_listing
-from deepbass.data.source import Source
+from deepbass.data.listing import Listed, Listing, name_some
 
 SPLITS = {"": False, "train": False, "val": True, "validation": True, "test": True}
 
 
-def from_table(path: Path, config: Config, *, progress: bool = False) -> Source:
-    """Read the images that a table names, with whole paths or paths relative to the table's folder."""
+def list_table(path: Path, *, missing_ok: bool = False) -> Listing:
+    """List the images that a table names, with whole paths or paths relative to the table's folder.
+
+    ``missing_ok`` leaves out what is not there, and notes it, instead of refusing the table.
+    """
     listing: dict[str, Listed] = {}
     lines: dict[str, int] = {}
+    missing = []
     for line, row in _rows(path):
         image = _listed(path, line, row)
-        if image.name in listing:
+        if image.name in lines:
             raise DataError(f"{path}, line {line}: {image.name!r} is listed on line {lines[image.name]} already.")
-        listing[image.name], lines[image.name] = image, line
-    return from_listing(path, list(listing.values()), [], config, progress)
+        lines[image.name] = line
+        if (path.parent / image.name).is_file():  # a whole path stands for itself
+            listing[image.name] = image
+        elif missing_ok:
+            missing.append(f"{row['path']!r} (line {line})")
+        else:
+            raise DataError(f"{path}, line {line}: there is no file {row['path']!r} in {path.parent}.")
+    notes = [f"files that {path} names are not there: {name_some(missing)}"] if missing else []
+    return Listing(path, path.parent, sorted(listing.values()), notes)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -53,6 +62,6 @@ def _listed(table: Path, line: int, row: dict[str, str]) -> Listed:
     name, split = row["path"], row.get("split", "").lower()
     if split not in SPLITS:
         raise DataError(f"{table}, line {line}: split {row['split']!r} is none of train, val.")
-    if not name or not (table.parent / name).is_file():  # a whole path stands for itself
-        raise DataError(f"{table}, line {line}: there is no file {name!r} in {table.parent}.")
+    if not name:
+        raise DataError(f"{table}, line {line}: there is no file '' in {table.parent}.")
     return Listed(SPLITS[split], Path(name).as_posix(), row["label"])

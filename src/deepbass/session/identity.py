@@ -11,18 +11,29 @@ import numpy as np
 import torch
 
 from deepbass import __version__
+from deepbass.core.labels import Ids
 from deepbass.data.load import Data
+from deepbass.data.pool import Pool
 
 _LOOKED_AT = 256  # samples read for a fingerprint: enough to notice other data, quick on a million
 
 
 def fingerprint(data: Data) -> str:
     """Sum up the pool, its labels and its validation part, to notice on a resume that they are not the same."""
+    return _digest(data.classes, (data.pool, data.truth), (data.validation, data.validation_labels))
+
+
+def pool_fingerprint(pool: Pool, items: Ids) -> str:
+    """Sum up a pool and who its rows are, to notice on a resume that either is not the same."""
+    return _digest((), (pool, items))
+
+
+def _digest(classes: tuple[str, ...], *parts: tuple[Pool, Ids]) -> str:
     digest = hashlib.sha256()
-    for pool, labels in ((data.pool, data.truth), (data.validation, data.validation_labels)):
+    for pool, numbers in parts:
         some = np.unique(np.linspace(0, len(pool) - 1, _LOOKED_AT).astype(np.int64))
-        digest.update(f"{len(pool)} {pool.shape} {data.classes}".encode())
-        digest.update(np.ascontiguousarray(labels, dtype="<i8").tobytes())
+        digest.update(f"{len(pool)} {pool.shape} {classes}".encode())
+        digest.update(np.ascontiguousarray(numbers, dtype="<i8").tobytes())
         digest.update(pool.read(some).astype("<f4").tobytes())
     return digest.hexdigest()
 

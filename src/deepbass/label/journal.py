@@ -1,0 +1,216 @@
+"""All that a project knows of people, in one SQLite file: items, classes, acts, names and passwords, leases."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import Any, Literal, Self
+
+from deepbass.core.errors import DataError, StoreError
+from deepbass.label.acts import Act, NewAct, Why
+from deepbass.label.database import Mode, connect, explained
+from deepbass.label.entry import COLUMNS, Entry, Refused, next_id, to_act
+from deepbass.label.leases import Lease
+from deepbass.label.names import clean_name
+from deepbass.store.files import now
+
+__all__ = ["ItemChanges", "ItemRow", "Journal", "Lease", "Refused"]
+
+MOST_CLASSES = 32_767  # a ranking holds them in 16 bits
+
+
+@dataclass(frozen=True)
+class ItemRow:
+    """A sample: its id, which never changes its meaning, its name in the source, and whether it is there no more."""
+
+    id: int
+    name: str
+    gone: bool
+
+
+@dataclass(frozen=True)
+class ItemChanges:
+    """The ids of items that are new, that vanished, and that came back."""
+
+    new: list[int]
+    gone: list[int]
+    back: list[int]
+
+
+class Journal:
+    """An open file. One process writes, any number read; threads of a process take turns by themselves."""
+
+    def __init__(self, path: Path, mode: Mode) -> None:
+        self.path = path
+        self._turn = RLock()
+        self._db = connect(path, mode)
+
+    @classmethod
+    def create(cls, path: Path, names: Sequence[str], classes: Sequence[str] = (), by: str = "") -> Self:
+        """Make the file of a new project. ``by``: who named the classes."""
+        if path.exists():
+            raise StoreError(f"{path} exists already: open it, or choose another place.")
+        journal = cls(path, "rwc")
+        try:
+            journal.update_items(names)
+            for name in classes:
+                journal.add_class(name, by)
+        except BaseException:
+            journal.close()
+            raise
+        return journal
+
+    @classmethod
+    def open(cls, path: Path, mode: Literal["rw", "ro"] = "rw") -> Self:
+        """Open the file to write ("rw": one process at a time) or only to read ("ro": also while another writes)."""
+        return cls(path, mode)
+
+    def close(self) -> None:
+        """Close the file; SQLite then folds its -wal file back into it."""
+        with self._turn:
+            self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # acts
+
+    def write(self, acts: Sequence[NewAct]) -> list[Act | Refused]:
+        """Write acts down in one transaction: when this returns, they are on the disk.
+
+        An act that was written before (the same uid) comes back as it was. One that cannot be taken is refused, alone.
+        Whoever answers an item gives back its lease.
+        """
+        if not acts:
+            return []
+        with self._writing(f"{len(acts)} answers") as db:
+            entry = Entry(db)
+            return [entry.enter(act) for act in acts]
+
+    def acts(self, since: int = 0) -> list[Act]:
+        """List the acts after the one with the id ``since``, in order."""
+        return [to_act(row) for row in self._rows(f"{COLUMNS} FROM acts WHERE id > ? ORDER BY id", since)]
+
+    # items and classes
+
+    def items(self) -> list[ItemRow]:
+        """List all items; the place in the list is the id."""
+        return [
+            ItemRow(id_, name, bool(gone)) for id_, name, gone in self._rows("id, name, gone FROM items ORDER BY id")
+        ]
+
+    def item_count(self) -> int:
+        """Count the items, those gone included."""
+        with self._turn, explained(self.path, "read"):
+            return next_id(self._db, "items")
+
+    def update_items(self, names: Sequence[str]) -> ItemChanges:
+        """Take up what the source has now: new names get the next ids, others are marked gone or there again."""
+        _check_item_names(names)
+        with self._writing("the list of items") as db:
+            rows = db.execute("SELECT id, name, gone FROM items ORDER BY id").fetchall()
+            there = set(names)
+            known = {name for _, name, _ in rows}
+            gone = [id_ for id_, name, was_gone in rows if not was_gone and name not in there]
+            back = [id_ for id_, name, was_gone in rows if was_gone and name in there]
+            new = [name for name in dict.fromkeys(names) if name not in known]
+            ids = range(len(rows), len(rows) + len(new))
+            db.executemany("UPDATE items SET gone = 1 WHERE id = ?", [(id_,) for id_ in gone])
+            db.executemany("UPDATE items SET gone = 0 WHERE id = ?", [(id_,) for id_ in back])
+            db.executemany("INSERT INTO items (id, name) VALUES (?, ?)", zip(ids, new, strict=True))
+        return ItemChanges(list(ids), gone, back)
+
+    def classes(self) -> list[str]:
+        """List the names of the classes; the place in the list is the class."""
+        return [name for (name,) in self._rows("name FROM classes ORDER BY id")]
+
+    def add_class(self, name: str, by: str) -> int:
+        """Add a class, or find the one of that name."""
+        name = clean_name(name, "a class")
+        with self._writing(f"the class {name!r}") as db:
+            found = db.execute("SELECT id FROM classes WHERE name = ?", (name,)).fetchone()
+            if found is not None:
+                return int(found[0])
+            count = next_id(db, "classes")
+            if count >= MOST_CLASSES:
+                raise DataError(f"There are {count} classes: no more can be added, so not {name!r} either.")
+            db.execute("INSERT INTO classes VALUES (?, ?, ?, ?)", (count, name, by, now()))
+        return count
+
+    # people
+
+    def people(self) -> dict[str, str]:
+        """List who may log in, with the hash of their password (see passwords.py)."""
+        return dict(self._rows("name, password FROM people ORDER BY name"))
+
+    def set_person(self, name: str, password_hash: str) -> None:
+        """Let somebody log in, or change their password."""
+        name = clean_name(name, "a person")
+        with self._writing(f"the person {name!r}") as db:
+            db.execute(
+                "INSERT INTO people VALUES (?, ?, ?) "
+                "ON CONFLICT (name) DO UPDATE SET password = excluded.password, at = excluded.at",
+                (name, password_hash, now()),
+            )
+
+    # leases
+
+    def leases(self) -> list[Lease]:
+        """List what is handed out, in the order in which it was; also where the time is over."""
+        return [Lease(*row) for row in self._rows("item, annotator, why, until FROM leases ORDER BY place")]
+
+    def hand_out(self, item: int, annotator: str, why: Why, until: float) -> None:
+        """Write down who has an item in hand; whoever had it before has it no longer."""
+        self.save_leases({item: Lease(item, annotator, why, until)})
+
+    def give_back(self, item: int, annotator: str) -> None:
+        """Free an item, if it is this person's."""
+        with self._writing(f"the return of item {item}", durable=False) as db:
+            db.execute("DELETE FROM leases WHERE item = ? AND annotator = ?", (item, annotator))
+
+    def save_leases(self, changes: Mapping[int, Lease | None]) -> None:
+        """Write down many leases at once, by item; None frees an item."""
+        if not changes:
+            return
+        with self._writing(f"{len(changes)} leases", durable=False) as db:
+            db.executemany(  # a lease that is renewed keeps its place, one for somebody else goes to the end
+                "DELETE FROM leases WHERE item = ? AND annotator IS NOT ?",
+                [(item, None if lease is None else lease.annotator) for item, lease in changes.items()],
+            )
+            db.executemany(
+                "INSERT INTO leases (item, annotator, why, until) VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (item) DO UPDATE SET why = excluded.why, until = excluded.until",
+                [(lease.item, lease.annotator, lease.why, lease.until) for lease in changes.values() if lease],
+            )
+
+    def _rows(self, select: str, *values: int) -> list[tuple[Any, ...]]:
+        with self._turn, explained(self.path, "read"):
+            return self._db.execute(f"SELECT {select}", values).fetchall()
+
+    @contextmanager
+    def _writing(self, what: str, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """Open the one transaction in which ``what`` is written: all of it or nothing.
+
+        What is not durable survives the end of the process, at any moment, but maybe not a power cut: that is enough
+        for a lease, and spares a wait for the disk. The next durable commit takes it along.
+        """
+        with self._turn, explained(self.path, f"write {what}"):
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            with self._db:  # commits, or rolls back on any error
+                self._db.execute("BEGIN IMMEDIATE")
+                yield self._db
+
+
+def _check_item_names(names: Sequence[str]) -> None:
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise DataError(f"The name of {name!r} is not valid UTF-8: rename the file.") from None

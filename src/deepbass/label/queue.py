@@ -1,0 +1,274 @@
+"""Whom to ask what next.
+
+A person first gets back what they have in hand. Then, for every further question:
+
+1. one of the audit reserve, when it is due (schedule.py): in an order drawn once, whatever the model says;
+2. a second opinion on somebody else's answer, when it is due;
+3. what the model's ranking puts first, with guesses that people refused before all; without a model, the spread.
+
+When the ranking has nothing more, the rest of the reserve follows, then pending second opinions, then what this person
+skipped. What anybody labelled is asked of nobody else but for a second opinion; what a person cannot tell is never
+asked of them again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Self
+
+import numpy as np
+
+from deepbass.core.randomness import generator
+from deepbass.label.acts import Act, Question, Why
+from deepbass.label.draws import draw
+from deepbass.label.journal import ItemRow, Journal
+from deepbass.label.leases import Lease, Leases
+from deepbass.label.ledger import Ledger
+from deepbass.label.project import Project
+from deepbass.label.ranking import Ranking
+from deepbass.label.said import ANSWERS, ASKED
+from deepbass.label.schedule import behind
+from deepbass.label.second import SecondOpinions
+from deepbass.label.settings import Settings
+from deepbass.label.words import listed, number_of, span
+
+_TRIM_AFTER = 500  # answers since the order was last freed of what is known
+
+
+class Queue:
+    """Hands out questions. It belongs to one thread, and so does its ledger.
+
+    ``leases.unsaved()`` is what `Journal.save_leases` should write after acts were taken or questions given.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        items: Sequence[ItemRow],
+        reserve: Iterable[int],
+        settings: Settings,
+        leases: Iterable[Lease] = (),
+    ) -> None:
+        self.ledger = ledger
+        self.leases = Leases(leases)
+        self._settings = settings
+        self._reserve = list(reserve)  # in the order in which it is asked
+        self._reserved = frozenset(self._reserve)
+        self._gone = frozenset(row.id for row in items if row.gone)
+        self._count = len(items)
+        self._second = SecondOpinions(ledger, settings, len(items))
+        self._last = ledger.last  # the newest act taken
+        self._ranking: Ranking | None = None
+        self._spread: Sequence[int] = ()
+        self._set_order()
+
+    @classmethod
+    def of(cls, project: Project, journal: Journal, ledger: Ledger) -> Self:
+        """Make the queue of a project from what its journal says."""
+        items = journal.items()
+        return cls(ledger, items, project.audit_reserve(len(items)).tolist(), project.settings, journal.leases())
+
+    @property
+    def ranking(self) -> Ranking | None:
+        """What the model makes of the items; a newer one can be set at any time and counts at once."""
+        return self._ranking
+
+    @ranking.setter
+    def ranking(self, ranking: Ranking | None) -> None:
+        self._ranking = ranking
+        self._set_order()
+
+    @property
+    def spread(self) -> Sequence[int]:
+        """The order for the time before there is a model; what is not in it follows at random."""
+        return self._spread
+
+    @spread.setter
+    def spread(self, order: Sequence[int]) -> None:
+        self._spread = order
+        self._set_order()
+
+    def next(self, annotator: str, count: int, now: float, holding: Iterable[int] = ()) -> list[Question]:
+        """Hand out ``count`` questions in all, or as many as there are: first what the person has in hand.
+
+        ``holding`` are those of them that their page shows or has ready; they come before the others.
+        """
+        until = now + self._settings.lease_seconds
+        given = [self.leases.renew(item, until) for item in self._in_hand(annotator, holding)[: max(count, 0)]]
+        fresh = self._fresh(annotator, now)
+        while len(given) < count and (found := next(fresh, None)) is not None:
+            given.append(Lease(found[0], annotator, found[1], until))
+            self.leases.hand_out(given[-1])
+        return [Question(lease.item, lease.why, lease.until) for lease in given]
+
+    def take(self, act: Act, now: float) -> None:
+        """Take up the next act, in the ledger as well; one taken before changes nothing.
+
+        An answer ends the lease on its item. An answer taken back returns the question to who gave it, before all
+        others, unless somebody else has it by then.
+        """
+        self.ledger.take(act)
+        if act.id <= self._last:
+            return
+        self._last = act.id
+        self._second.look_at(act.item)
+        lease = self.leases.on(act.item)
+        if act.kind in ANSWERS and lease is not None and lease.annotator == act.annotator:
+            self.leases.give_back(act.item)
+        undone = self.ledger.act(act.undoes or "")
+        if undone is None or undone.kind not in ANSWERS or undone.why not in ASKED:
+            return
+        again = Lease(act.item, act.annotator, undone.why, now + self._settings.lease_seconds)
+        if not self.leases.taken(act.item, now) and self._is_open(again):
+            self.leases.hand_out(again, first=True)
+
+    def why(self, item: int, annotator: str) -> Why:
+        """Tell why a person was asked about an item, also where the lease has gone to somebody else meanwhile."""
+        lease = self.leases.on(item)
+        if lease is not None and lease.annotator == annotator:
+            return lease.why
+        return self._why(item)
+
+    def why_empty(self, annotator: str, now: float | None = None) -> str:
+        """Say in words why there is nothing to ask a person."""
+        now = time.time() if now is None else now
+        if self._count == len(self._gone):
+            return "There are no images to label."
+        left = [item for item in chain(self._whole, self._reserve) if not self.ledger.known(item)]
+        left = [item for item in left if item not in self._gone]
+        leases = [lease for lease in map(self.leases.on, left) if lease is not None]
+        elsewhere = [lease for lease in leases if lease.annotator != annotator and lease.until > now]
+        reasons = []
+        if elsewhere:
+            people = listed(sorted({lease.annotator for lease in elsewhere}))
+            are = "is" if len(elsewhere) == 1 else "are"
+            soonest = span(min(lease.until for lease in elsewhere) - now)
+            reasons.append(
+                f"{number_of(len(elsewhere), 'image')} {are} with {people}; the first comes free in {soonest}, "
+                "unless it is answered."
+            )
+        if beyond := len(left) - len(elsewhere):
+            them = "it" if beyond == 1 else "them"
+            reasons.append(f"{number_of(beyond, 'image')} you could not tell; somebody else may label {them}.")
+        return " ".join([*reasons, "All others are labelled."]) if reasons else "All images are labelled."
+
+    def _in_hand(self, annotator: str, holding: Iterable[int]) -> list[int]:
+        """List the items that a person keeps; what was answered meanwhile or is gone is given back."""
+        mine = {lease.item: lease for lease in self.leases.of(annotator)}
+        first = [item for item in holding if item in mine]
+        kept = []
+        for item in dict.fromkeys([*first, *mine]):
+            if self._is_open(mine[item]):
+                kept.append(item)
+            else:
+                self.leases.give_back(item)
+        return kept
+
+    def _is_open(self, lease: Lease) -> bool:
+        """Tell whether a question still waits for its answer."""
+        if lease.item in self._gone:
+            return False
+        if lease.why == "twice" and self._second.is_open(lease.item, lease.annotator):
+            return True
+        standing = self.ledger.standing(lease.item, lease.annotator)
+        return not self.ledger.known(lease.item) and (standing is None or standing.kind == "skip")
+
+    def _fresh(self, annotator: str, now: float) -> Iterator[tuple[int, Why]]:
+        """Find one question after the other, each by what was handed out before it."""
+        audit = self._unasked(self._reserve, annotator, now)
+        second = self._second_opinions(annotator, now)
+        vetoed = [item for item in self.ledger.vetoes() if item not in self._reserved]
+        ranked = self._unasked(chain(vetoed, self._left_in_order()), annotator, now)
+        why: Why = "spread" if self._ranking is None else "rank"
+        while True:
+            questions, given = self._counts(now)
+            if self._audit_is_due(questions, given["audit"]) and (item := next(audit, None)) is not None:
+                yield item, "audit"
+            elif self._second_is_due(questions, given["twice"]) and (item := next(second, None)) is not None:
+                yield item, "twice"
+            elif (item := next(ranked, None)) is not None:
+                yield item, why
+            else:
+                break
+        yield from ((item, "audit") for item in audit)
+        yield from ((item, "twice") for item in second)
+        yield from self._skipped(annotator, now)
+
+    def _unasked(self, items: Iterable[int], annotator: str, now: float) -> Iterator[int]:
+        """Leave what nobody labelled, nobody has in hand, and this person has not seen."""
+        known, done = self.ledger.known_items(), self.ledger.done_by(annotator)
+        for item in items:
+            if item in known or item in done or item in self._gone or self.leases.taken(item, now):
+                continue
+            yield item
+
+    def _second_opinions(self, annotator: str, now: float) -> Iterator[int]:
+        done = self.ledger.done_by(annotator)
+        for item in self._second.waiting_for(annotator):
+            if item not in done and item not in self._gone and not self.leases.taken(item, now):
+                yield item
+
+    def _skipped(self, annotator: str, now: float) -> Iterator[tuple[int, Why]]:
+        """Come back to what a person skipped, the longest ago first."""
+        standing = [self.ledger.standing(item, annotator) for item in self.ledger.done_by(annotator)]
+        skips = [act for act in standing if act is not None and act.kind == "skip"]
+        for act in sorted(skips, key=lambda act: act.id):
+            if act.item in self._gone or self.leases.taken(act.item, now):
+                continue
+            if not self.ledger.known(act.item):
+                yield act.item, self._why(act.item)
+            elif self._second.is_open(act.item, annotator):
+                yield act.item, "twice"
+
+    def _counts(self, now: float) -> tuple[int, Counter[str]]:
+        """Count the questions: those answered, and those in somebody's hand, as if they were answered."""
+        counts = Counter(self.ledger.answered)
+        counts.update(lease.why for lease in self.leases.current(now))
+        return counts.total(), counts
+
+    def _audit_is_due(self, questions: int, given: int) -> bool:
+        return behind(self._settings.audit, questions, given, self._settings.seed, "audit due") > 0
+
+    def _second_is_due(self, questions: int, given: int) -> bool:
+        if not self._settings.twice:
+            return False
+        share = self._settings.twice / (1 + self._settings.twice)  # of the questions, if that share of items has two
+        missing = behind(share, questions, given, self._settings.seed, "second opinion due")
+        if missing <= 1:
+            return missing == 1
+        # whoever comes late to a project finds many waiting: every other question, so that the model learns as well
+        return bool(generator(self._settings.seed, questions, "second opinion").random() < 0.5)
+
+    def _why(self, item: int) -> Why:
+        if item in self._reserved:
+            return "audit"
+        return "spread" if self._ranking is None else "rank"
+
+    def _set_order(self) -> None:
+        """Sort all items but the reserve, once a ranking: best score first, and equal ones at random."""
+        best = np.full(self._count, -np.inf)
+        if self._ranking is not None:
+            score = self._ranking.score[: self._count]  # items that are newer than the ranking come last
+            best[: len(score)] = np.where(np.isnan(score), -np.inf, score)
+        else:
+            order = np.asarray(self._spread, dtype=np.int64)
+            best[order] = -np.arange(len(order))
+        kept = np.ones(self._count, dtype=bool)
+        kept[[*self._reserved, *self._gone]] = False
+        chance = draw(self._settings.seed, "order", self._count)
+        ids = np.lexsort((chance, -best))
+        self._whole: list[int] = ids[kept[ids]].tolist()
+        self._left: list[int] = self._whole
+        self._known_then, self._reopened = 0, self.ledger.reopened
+
+    def _left_in_order(self) -> list[int]:
+        """Free the order of what is known, now and then; an undo may bring items back, so it begins anew then."""
+        known = self.ledger.known_items()
+        if self._reopened != self.ledger.reopened:
+            self._left, self._known_then, self._reopened = self._whole, 0, self.ledger.reopened
+        if len(known) - self._known_then > _TRIM_AFTER:
+            self._left, self._known_then = [item for item in self._left if item not in known], len(known)
+        return self._left

@@ -1,0 +1,75 @@
+"""How a labelling project goes: what people may choose when they begin it, and mostly change later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from deepbass.core.config import Config, one_of
+from deepbass.core.errors import ConfigError
+
+_NOT_IN_CONFIG = ("acquire", "admit", "seed")  # they have a field of their own
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Wrong values are refused here, not deep in a project."""
+
+    target_error: float | None = 0.02  # share of wrong guesses that is good enough; None: no target
+    audit: float = 0.10  # share of the questions that are drawn at random, to measure the error with
+    twice: float = 0.0  # share of the answered items that a second person is asked about as well
+    lease_seconds: float = 600  # how long an item stays with whom it was handed out to
+    start_with: int = 3  # labels of every class before training starts
+    acquire: str = "max-entropy"  # which samples the model asks for
+    admit: str = "all-data"  # which of its guesses are trained on
+    seed: int = 0  # every random draw derives from it; fixed once the project is made
+    config: dict[str, Any] = field(default_factory=dict)  # other fields of Config, for the trainer
+
+    def __post_init__(self) -> None:
+        if self.target_error is not None:
+            _check("target_error", self.target_error, 0 < _number("target_error", self.target_error) < 1, "2%")
+        _check("audit", self.audit, 0 <= _number("audit", self.audit) < 1, "10%")
+        _check("twice", self.twice, 0 <= _number("twice", self.twice) <= 1, "5%")
+        if not 0 < _number("lease_seconds", self.lease_seconds) < float("inf"):
+            raise ConfigError(f"lease_seconds = {self.lease_seconds} must be above 0, as in 600.")
+        for name, least in (("start_with", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ConfigError(f"{name} = {value!r} must be a whole number, {least} or more.")
+        if not isinstance(self.config, dict):
+            raise ConfigError(f"config = {self.config!r} must be a table of settings.")
+        for name in self.config:
+            if name.replace("-", "_") in _NOT_IN_CONFIG:
+                raise ConfigError(f"config has {name} = {self.config[name]!r}: set it beside config, not in it.")
+        self.to_config()
+
+    def to_config(self) -> Config:
+        """Make the configuration of a run with these settings; unknown or wrong ones are refused by name."""
+        for name in ("acquire", "admit"):
+            if not isinstance(getattr(self, name), str):
+                raise ConfigError(f"{name} = {getattr(self, name)!r} must be a name.")
+        return Config.of({**self.config, "acquire": self.acquire, "admit": self.admit, "seed": self.seed})
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Settings:
+        """Make settings from names and values, as in project.json."""
+        known = [each.name for each in fields(cls)]
+        for name in settings:
+            one_of("setting", name, known)
+        return cls(**settings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """List all fields, ready for JSON."""
+        return asdict(self)
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise ConfigError(f"{name} = {value!r} must be a number.")
+
+
+def _check(name: str, value: float, is_right: bool, example: str) -> None:
+    if not is_right:
+        raise ConfigError(f"{name} = {value} must be a share of 1, as in {float(example[:-1]) / 100:g} or {example}.")

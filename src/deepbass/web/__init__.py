@@ -1,0 +1,1 @@
+"""The labelling page: an HTTP server and its static files. It never loads torch."""

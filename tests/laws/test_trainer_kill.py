@@ -1,0 +1,55 @@
+"""A trainer that is killed at any moment and started again takes up every label, and its commits are whole."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from deepbass.store.rundir import RunDir
+from tests.session.labelling import QUICK, newest_of, trainer_process, truth, wait_for, world
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_killed_and_started_again_it_takes_up_all_labels_and_every_commit_is_whole(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    with world(tmp_path, config={**QUICK, "initial_epochs": 3}) as here:
+        here.begin()
+        for round_ in range(6):
+            open_ = [item for class_ in range(3) for item in here.first(class_, 99)]
+            here.label(*rng.sample(open_, 2))
+            if round_ == 3:
+                here.journal.add_class("bottom", "ann")
+            with trainer_process(here.project) as process:
+                if rng.random() < 0.3:  # about the beginning, while a model may be half made
+                    wait_for(process, lambda what: what.get("doing") == "loading")
+                    time.sleep(rng.uniform(0, 0.5))
+                else:
+                    wait_for(process, lambda what: "committed" in what)
+                    time.sleep(rng.uniform(0, 0.3))
+                process.kill()
+                assert process.wait() == -signal.SIGKILL
+            for model in sorted(here.project.models.glob("[0-9]*")):
+                _check_newest(model)
+        with trainer_process(here.project) as process:
+            wait_for(process, lambda what: "committed" in what)
+            process.kill()
+        acts = here.journal.acts()
+        assert here.trained_on()[0] == {act.item: truth(act.item) for act in acts}
+        with RunDir.open(here.model(), lock=False) as run_dir:
+            assert len(run_dir.about["data"]["classes"]) == 4
+            iterations = [row.iteration for row in run_dir.events.steps()]
+        assert iterations == list(range(len(iterations)))
+
+
+def _check_newest(model: Path) -> None:
+    """Read the newest commit of a model, if it has one: what is damaged raises."""
+    if not (model / "run.json").exists():
+        return
+    with RunDir.open(model, lock=False) as run_dir:
+        steps = run_dir.events.steps()
+    if steps:
+        assert newest_of(model).iteration == steps[-1].iteration
