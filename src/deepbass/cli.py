@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deepbass import __version__
+from deepbass import __version__, cli_label
 from deepbass.core.errors import ConfigError, DeepBassError
 
 if TYPE_CHECKING:
@@ -275,6 +275,9 @@ def data_where(name: str, folder: Folder = None, as_json: Json = False) -> None:
             typer.echo(f"{'sound ' if found.path else 'absent'}  {found.path or found.file.name}")
             for reason in found.refused:
                 typer.echo(f"refused {reason}")
+
+
+cli_label.register(app)
 
 
 @app.callback(invoke_without_command=True)

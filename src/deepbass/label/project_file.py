@@ -32,7 +32,7 @@ def make_folder(path: Path) -> None:
             raise StoreError(f"{path} holds a project already: open it, or choose another --project.")
         if path.exists() and not path.is_dir():
             raise StoreError(f"{path} is a file: choose another --project.")
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)  # it may hold hashes of passwords
         if any(path.iterdir()):
             raise StoreError(
                 f"{path} is not empty and holds no project: choose another --project. "

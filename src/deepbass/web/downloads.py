@@ -1,0 +1,84 @@
+"""Exports from the page: made in a thread, in a folder that is gone when the download is."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse, Response
+
+from deepbass.core.errors import StoreError
+from deepbass.label.exports import FORMATS, Format, export
+from deepbass.label.project import Project
+from deepbass.web.answers import Refused
+
+_PREFIX = ".export-"
+_FILES: dict[Format, tuple[str, str]] = {  # what is added to the project's name, and the kind of file
+    "csv": (".csv", "text/csv"),
+    "jsonl": (".jsonl", "application/x-ndjson"),
+    "label-studio": ("-label-studio.json", "application/json"),
+    "imagefolder": ("-images.zip", "application/zip"),
+    "model": ("-model.zip", "application/zip"),
+}
+
+
+class Downloads:
+    """Makes one export at a time: they read everything there is."""
+
+    def __init__(self, project: Project, data: Path | None = None) -> None:
+        self._project = project
+        self._data = data
+        self._turn = asyncio.Semaphore(1)
+        for left in project.path.glob(f"{_PREFIX}*"):  # by a server that was killed
+            shutil.rmtree(left, ignore_errors=True)
+
+    async def respond(self, name: str) -> Response:
+        """Make an export, and answer with it."""
+        if name not in _FILES:
+            raise Refused(404, "NoFormat", f"There is no export as {name[:40]!r}: choose one of {', '.join(FORMATS)}.")
+        made: Format = next(each for each in FORMATS if each == name)
+        ending, kind = _FILES[made]
+        async with self._turn:
+            folder = await asyncio.to_thread(self._folder)
+            try:
+                file = await asyncio.to_thread(self._make, made, folder, ending)
+            except BaseException:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                raise
+        clean = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+        return FileResponse(file, media_type=kind, filename=file.name, background=clean)
+
+    def _folder(self) -> Path:
+        # beside the labels, not in the system's folder for temporary files: that may be small, and shared with others
+        try:
+            return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._project.path))
+        except OSError as error:
+            raise StoreError(f"Cannot write in {self._project.path}: {error.strerror}. Make room there.") from error
+
+    def _make(self, format_: Format, folder: Path, ending: str) -> Path:
+        file = folder / f"{self._project.path.name}{ending}"
+        if not ending.endswith(".zip"):
+            export(self._project, format_, file, folder=self._data)
+            return file
+        content = folder / file.stem
+        export(self._project, format_, content, link=True, folder=self._data)
+        try:
+            _zip(content, file)
+        except OSError as error:
+            raise StoreError(f"Cannot write {file.name}: {error.strerror}. Make room in {folder.parent}.") from error
+        return file
+
+
+def _zip(folder: Path, file: Path) -> None:
+    """Pack a folder without compressing: images and weights do not get smaller."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, strict_timestamps=False) as packed:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                packed.write(path, path.relative_to(folder.parent))
+                with suppress(OSError):
+                    path.unlink()  # what is packed need not be there twice

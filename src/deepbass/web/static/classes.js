@@ -1,0 +1,170 @@
+/** Class buttons with their keys, a filter when there are many, and a field to add one. */
+
+import { button, el, named, put, say } from "./dom.js";
+import { digitKeys } from "./keys.js";
+
+const MANY = 10; // more than there are digit keys
+const LONG = 18; // letters: names that need wider buttons to be told apart
+
+/**
+ * @param {{store: any, label: string, onPick: (id: number) => void, addClass?: ((name: string) => Promise<void>)|null,
+ *   onLeave?: () => void}} options addClass: absent where none can be added; onLeave: the keys go back to the view
+ */
+export function createPicker({ store, label, onPick, addClass = null, onLeave = () => {} }) {
+  /** @type {Map<number, HTMLElement>} */
+  const buttons = new Map();
+  let keys = new Map();
+  let shown = "";
+  let marked = /** @type {number|null} */ (null);
+
+  const filter = el("input", {
+    type: "search", class: "filter", placeholder: "Filter the classes", "aria-label": `${label}: filter by name`,
+    autocomplete: "off", spellcheck: "false", "aria-keyshortcuts": "/", input: () => narrow(), keydown: onFilterKey,
+  });
+  const found = el("p", { class: "hidden-text", role: "status" });
+  const list = el("div", { class: "classes", role: "group", "aria-label": label });
+  const adder = addClass ? createAdder(addClass, onLeave) : null;
+  const root = el("div", { class: "picker" }, filter, found, list, adder && adder.form);
+
+  store.watch(({ project }, change) => {
+    const now = JSON.stringify(project.classes);
+    if (!change.project || now === shown) return;
+    shown = now;
+    draw(project.classes);
+  });
+
+  function draw(classes) {
+    keys = digitKeys(classes);
+    const keyOf = new Map([...keys].map(([key, id]) => [id, key]));
+    buttons.clear();
+    for (const { id, name } of classes) {
+      const key = keyOf.get(id) ?? "";
+      buttons.set(id, button({
+        label: named(name), key, shortcut: key, class: "class", title: name, "data-class": id, click: () => onPick(id),
+      }));
+    }
+    put(list, ...buttons.values(), adder && adder.opener);
+    root.classList.toggle("many", classes.length > MANY);
+    root.classList.toggle("long", classes.filter(({ name }) => name.length > LONG).length > classes.length / 5);
+    filter.hidden = classes.length <= MANY;
+    if (adder) adder.done.hidden = !classes.length;
+    if (adder && !classes.length) adder.open(false);
+    narrow();
+    mark(marked);
+  }
+
+  const visible = () => [...buttons].filter(([, node]) => !node.hidden);
+
+  function narrow() {
+    const wanted = filter.value.trim().toLowerCase();
+    for (const node of buttons.values()) {
+      const name = node.title.toLowerCase();
+      node.hidden = wanted !== "" && !name.includes(wanted);
+      node.classList.remove("first");
+    }
+    if (!wanted) return say(found, "");
+    // names that begin with what was typed come before names that contain it
+    const best = bestMatch(wanted);
+    best?.[1].classList.add("first");
+    return say(found, best ? `Enter takes ${best[1].title}` : "No class has this in its name");
+  }
+
+  const bestMatch = (wanted) => {
+    const rows = visible();
+    const begins = ([, node]) => node.title.toLowerCase().startsWith(wanted);
+    return rows.find(([, node]) => node.title.toLowerCase() === wanted) ?? rows.find(begins) ?? rows[0];
+  };
+
+  function onFilterKey(event) {
+    if (event.isComposing) return;
+    if (event.key === "Escape") {
+      event.preventDefault();
+      event.stopPropagation(); // it leaves the field, not the dialog around it
+      clear();
+      filter.blur();
+      onLeave();
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      const wanted = filter.value.trim().toLowerCase();
+      const best = wanted && !event.repeat ? bestMatch(wanted) : undefined;
+      if (!best) return;
+      clear();
+      onPick(best[0]); // the field keeps the focus: the next name can be typed at once
+    } else if (event.key === "ArrowDown") {
+      event.preventDefault();
+      visible()[0]?.[1].focus();
+    }
+  }
+
+  function clear() {
+    filter.value = "";
+    narrow();
+  }
+
+  /** Show which class is guessed or chosen. @param {number|null} id */
+  function mark(id) {
+    marked = id;
+    for (const [one, node] of buttons) node.classList.toggle("marked", one === id);
+  }
+
+  return {
+    root,
+    mark,
+    /** @param {string} key @returns {number|undefined} the class of a digit key */
+    classOf: (key) => keys.get(key),
+    focusFilter() {
+      if (!filter.hidden) filter.focus();
+    },
+  };
+}
+
+function createAdder(addClass, onLeave) {
+  const input = el("input", {
+    type: "text", "aria-label": "Name of the new class", placeholder: "Name of the new class", maxlength: 100,
+    autocomplete: "off", spellcheck: "false",
+    keydown: (event) => {
+      if (event.key !== "Escape") return;
+      event.preventDefault();
+      close();
+    },
+  });
+  const problem = el("p", { class: "problem", role: "alert" });
+  const done = button({ label: "Done", class: "plain", click: () => close() });
+  const form = el(
+    "form", { class: "adder", hidden: true, submit: (event) => { event.preventDefault(); void add(); } },
+    input,
+    el("button", { type: "submit", class: "plain" }, "Add"),
+    done,
+    problem,
+  );
+  const opener = button({ label: "+ Add a class", class: "class opener", click: () => open(true) });
+
+  async function add() {
+    const name = input.value.trim();
+    if (!name) return;
+    say(problem, "");
+    try {
+      await addClass(name);
+      input.value = "";
+    } catch (error) {
+      say(problem, `Not added: ${error.message}`);
+    }
+    input.focus();
+  }
+
+  function open(focus) {
+    form.hidden = false;
+    opener.hidden = true;
+    if (focus) input.focus();
+  }
+
+  function close() {
+    form.hidden = true;
+    opener.hidden = false;
+    say(problem, "");
+    input.blur();
+    onLeave();
+  }
+
+  return { form, opener, open, done };
+}

@@ -1,0 +1,183 @@
+/** Earlier answers: to look through, and to change. */
+
+import { button, el, named, put, say, soft } from "./dom.js";
+import { inWords } from "./acts.js";
+import { thumbnail } from "./pictures.js";
+import { className } from "./store.js";
+import { moment } from "./words.js";
+
+const PAGE = 50;
+const WHO = [["me", "Mine"], ["all", "Everyone’s"]];
+const ONLY = [["", "All"], ["flagged", "Flagged"], ["unsure", "Don’t know"], ["skipped", "Skipped"]];
+
+/** @typedef {{id: number, uid: string, item: number, name: string, kind: string, class: number|null, annotator: string,
+ *   at: string, label: number|null}} Row */
+
+/** @param {any} app */
+export function createHistoryView(app) {
+  const { store, api, acts, outbox, look } = app;
+  /** @type {Map<string, Row>} */
+  let rows = new Map(); // the newest of an item and a person
+  let who = "me";
+  let only = "";
+  let unflagged = new Set(); // items whose newest flag was removed
+  let before = /** @type {number|null} */ (null);
+  let loading = 0;
+  let busy = false;
+  let done = false;
+
+  const list = el("ol", { class: "answers" });
+  const empty = el("p", { class: "empty" });
+  const more = button({ label: "Show more", class: "plain more", click: () => void load(false) });
+  const whose = choice("Whose", "who", WHO, (value) => go(value, only));
+  const which = choice("Which", "only", ONLY, (value) => go(who, value));
+  const root = el(
+    "section", { class: "view history", "aria-labelledby": "history-title", tabindex: "-1" },
+    el("h2", { id: "history-title" }, "Answers"),
+    soft("Every answer can be changed at any time; the earlier one stays on record."),
+    el("div", { class: "choices" }, whose.root, which.root),
+    list, empty, more,
+  );
+  const sight = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && void load(false));
+
+  function go(person, kind) {
+    location.hash = `#answers/${person}${kind ? `/${kind}` : ""}`;
+  }
+
+  async function load(afresh) {
+    if (!afresh && (busy || done)) return;
+    busy = true;
+    const mine = (loading += 1);
+    try {
+      await outbox.drained();
+      const answer = await api.history({ before: afresh ? null : before, limit: PAGE, who, only });
+      if (mine !== loading) return;
+      if (afresh) clear();
+      take(answer);
+    } catch (error) {
+      if (mine === loading) say(empty, `The answers could not be loaded: ${error.message}`);
+    } finally {
+      if (mine === loading) busy = false;
+    }
+  }
+
+  function clear() {
+    rows = new Map();
+    before = null;
+    done = false;
+    unflagged = new Set();
+    put(list);
+    more.hidden = true;
+    say(empty, "Loading…");
+  }
+
+  function take({ acts: read, more: further }) {
+    for (const row of read) {
+      before = row.id;
+      if (row.kind === "unflag") unflagged.add(row.item);
+      if ((row.kind === "flag" || only === "flagged") && !unflagged.has(row.item)) acts.knowFlag(row.item);
+      if (row.kind !== "undo" && row.kind !== "unflag") show(row);
+    }
+    done = !further;
+    more.hidden = done;
+    sight.unobserve(more);
+    sight.observe(more); // and so hear at once if it is in sight still
+    say(empty, rows.size ? "" : "There are no such answers.");
+  }
+
+  /** Show a row, unless a newer answer of the same person to the same image is there. @param {Row} row */
+  function show(row) {
+    const key = `${row.item} ${row.annotator}`;
+    const newer = rows.get(key);
+    if (newer && newer.kind !== "flag") return;
+    if (newer) {
+      list.querySelector(`[data-key="${CSS.escape(key)}"]`)?.replaceWith(line(row)); // a flag is a mark on an answer
+    } else {
+      list.append(line(row));
+    }
+    rows.set(key, row);
+  }
+
+  /** @param {Row} row */
+  function line(row) {
+    const { project } = store.get();
+    const flagged = acts.isFlagged(row.item) && row.kind !== "flag";
+    const other = row.label !== null && row.label !== undefined && row.label !== row.class;
+    return el(
+      "li", { "data-item": row.item, "data-key": `${row.item} ${row.annotator}` },
+      thumbnail(row.item, 64, `Image ${row.name}`),
+      el("div", { class: "what" },
+        el("span", {}, named(inWords(project, row), "answer"), flagged && el("span", { class: "mark" }, "flagged")),
+        other && el("span", { class: "soft" }, "counts as ", named(className(project, row.label))),
+        named(row.name, "soft file")),
+      el("div", { class: "who soft" },
+        project.several && named(row.annotator), el("time", { datetime: row.at }, moment(row.at))),
+      button({
+        label: "Change", class: "plain", "aria-label": `Change the answer to ${row.name}`, click: () => open(row.item),
+      }),
+    );
+  }
+
+  function open(item) {
+    look.open(item, {
+      list: sights,
+      pick: (which, id) => change(which, "label", id),
+      unsure: (which) => change(which, "unsure", null),
+      veto: null,
+    });
+  }
+
+  function sights() {
+    const { project } = store.get();
+    const seen = new Set();
+    return [...rows.values()]
+      .filter(({ item }) => !seen.has(item) && seen.add(item))
+      .map((row) => ({
+        item: row.item, name: row.name, chosen: row.kind === "label" ? row.class : null,
+        text: ["Answer: ", named(inWords(project, row)), row.annotator !== project.annotator && ` by ${row.annotator}`],
+      }));
+  }
+
+  function change(item, kind, id) {
+    const { project } = store.get();
+    const row = [...rows.values()].find((one) => one.item === item);
+    if (!row) return;
+    acts.give([{ item, name: row.name, kind, class: id, why: "browse" }]);
+    const changed = { ...row, kind, class: id, label: id, annotator: project.annotator, at: new Date().toISOString() };
+    const key = `${item} ${project.annotator}`;
+    rows.set(key, changed);
+    const mine = list.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (mine) mine.replaceWith(line(changed));
+    else list.prepend(line(changed)); // another person's answer stays as it is
+  }
+
+  return {
+    root,
+    title: "Answers",
+    /** @param {string[]} rest of the address */
+    show([person, kind]) {
+      who = person === "all" ? "all" : "me";
+      only = ONLY.some(([value]) => value === kind) ? kind : "";
+      whose.root.hidden = !store.get().project.several;
+      whose.set(who);
+      which.set(only);
+      clear();
+      void load(true);
+    },
+    hide: clear,
+    refresh: () => void load(true),
+    keys: {},
+  };
+}
+
+function choice(title, name, options, onChoice) {
+  const inputs = options.map(([value]) => el("input", { type: "radio", name, value, change: () => onChoice(value) }));
+  const root = el(
+    "fieldset", { class: "choice" }, el("legend", {}, title),
+    options.map(([, text], index) => el("label", {}, inputs[index], el("span", {}, text))),
+  );
+  return {
+    root,
+    set: (value) => inputs.forEach((input) => void (input.checked = input.value === value)),
+  };
+}

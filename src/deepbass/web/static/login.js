@@ -1,0 +1,21 @@
+/** The log-in page. */
+
+import { createApi } from "./api.js";
+import { say } from "./dom.js";
+
+const api = createApi(() => {});
+const form = /** @type {HTMLFormElement} */ (document.getElementById("login"));
+const problem = /** @type {HTMLElement} */ (document.getElementById("problem"));
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const given = new FormData(form);
+  say(problem, "");
+  try {
+    await api.login(String(given.get("name")).trim(), String(given.get("password")));
+    location.replace("/");
+  } catch (error) {
+    say(problem, error.message);
+    /** @type {HTMLInputElement} */ (form.elements.namedItem("password")).select();
+  }
+});

@@ -1,0 +1,136 @@
+/** A dialog to look at one image closely and give it another answer. */
+
+import { button, el, named, put } from "./dom.js";
+import { createPicker } from "./classes.js";
+import { createStage } from "./stage.js";
+
+/**
+ * @typedef {{item: number, name: string, text: any, chosen: number|null}} Sight what is looked at, with a line about it
+ * @typedef {{list: () => Sight[], pick: (item: number, id: number) => void, unsure: ((item: number) => void)|null,
+ *   veto: ((item: number) => void)|null}} Looking
+ */
+
+/** @param {any} app */
+export function createLook(app) {
+  const { store, acts, keys } = app;
+  let looking = /** @type {Looking|null} */ (null);
+  let sight = /** @type {Sight|null} */ (null);
+
+  const onZoom = (/** @type {boolean} */ on) => zoomButton.setAttribute("aria-pressed", String(on));
+  const stage = createStage({ pictures: app.pictures, onZoom });
+  const title = el("h2", { id: "look-title" });
+  const text = el("p", { class: "soft" });
+  const picker = createPicker({ store, label: "Classes", onPick: pick, onLeave: () => dialog.focus() });
+  const action = (label, key, shortcut, click, more = {}) =>
+    button({ label, key, shortcut, click, class: "action", ...more });
+  const vetoButton = action("Not this class", "V", "V", veto);
+  const unsureButton = action("Don’t know", "D", "D", unsure);
+  const zoomButton = action("Zoom", "Z", "Z", () => stage.zoom(!stage.isZoomed()), { "aria-pressed": "false" });
+  const flagButton = action("Flag", "F", "F", flag, { "aria-pressed": "false" });
+  const dialog = el(
+    "dialog", { class: "look", "aria-labelledby": "look-title", close: onClose, tabindex: "-1" },
+    el("header", {}, title, button({ label: "Close", key: "Esc", class: "plain", click: () => dialog.close() })),
+    text, stage.root, picker.root,
+    el("div", { class: "actions" },
+      action("Previous", "←", "ArrowLeft", () => step(-1)), action("Next", "→", "ArrowRight", () => step(1)),
+      vetoButton, unsureButton, flagButton, zoomButton),
+  );
+
+  function draw() {
+    if (!sight) return;
+    put(title, named(sight.name));
+    put(text, sight.text);
+    picker.mark(sight.chosen);
+    stage.show(sight.item, `Image ${sight.name}`);
+    flagButton.setAttribute("aria-pressed", String(acts.isFlagged(sight.item)));
+    vetoButton.hidden = !looking?.veto;
+    unsureButton.hidden = !looking?.unsure;
+  }
+
+  const place = () => (looking?.list() ?? []).findIndex((one) => one.item === sight?.item);
+
+  /** @param {number} by */
+  function step(by) {
+    const list = looking?.list() ?? [];
+    const next = list[place() + by];
+    if (!next) return;
+    sight = next;
+    draw();
+  }
+
+  /** Do something to the image in sight, and go on to the next; close after the last. */
+  function settle(work) {
+    if (!sight || !looking || !stage.isSeen()) return;
+    const at = place();
+    const { item } = sight;
+    const after = looking.list()[at + 1];
+    work(item);
+    if (!after) {
+      dialog.close();
+      return;
+    }
+    sight = looking.list().find((one) => one.item === after.item) ?? after;
+    draw();
+  }
+
+  function pick(id) {
+    settle((item) => looking?.pick(item, id));
+  }
+
+  function unsure() {
+    if (looking?.unsure) settle(looking.unsure);
+  }
+
+  function veto() {
+    if (looking?.veto) settle(looking.veto);
+  }
+
+  function flag() {
+    if (!sight) return;
+    const kind = acts.isFlagged(sight.item) ? "unflag" : "flag";
+    acts.give([{ item: sight.item, name: sight.name, kind, why: "browse" }]);
+    flagButton.setAttribute("aria-pressed", String(acts.isFlagged(sight.item)));
+  }
+
+  /** Go back to the list, which shows what is taken back. */
+  function undo() {
+    dialog.close();
+    void acts.undo();
+  }
+
+  function onClose() {
+    looking = null;
+    sight = null;
+    stage.show(null);
+  }
+
+  keys.hold(dialog, {
+    digit: (key) => {
+      const id = picker.classOf(key);
+      if (id !== undefined) pick(id);
+    },
+    arrowleft: () => step(-1),
+    arrowright: () => step(1),
+    d: unsure,
+    v: veto,
+    f: flag,
+    z: () => stage.zoom(!stage.isZoomed()),
+    "/": () => picker.focusFilter(),
+    u: undo,
+    backspace: undo,
+    "ctrl+z": undo,
+  });
+
+  return {
+    dialog,
+    /** Open at an image. @param {number} item @param {Looking} how */
+    open(item, how) {
+      looking = how;
+      sight = how.list().find((one) => one.item === item) ?? null;
+      if (!sight) return;
+      dialog.showModal();
+      dialog.focus();
+      draw();
+    },
+  };
+}

@@ -1,0 +1,142 @@
+/** The live panel: how far the labels are, how good the model is, and what the trainer does. */
+
+import { drawChart } from "./chart.js";
+import { el, letGo, named, put, say, soft } from "./dom.js";
+import { className } from "./store.js";
+import { capital, counted, number, percent, seconds } from "./words.js";
+
+/** @param {{store: any}} options */
+export function createPanel({ store }) {
+  const summary = el("span", { class: "brief" });
+  const messages = el("div", { class: "messages", "aria-live": "polite" });
+  const numbers = el("dl", { class: "numbers" });
+  const error = part("Estimated error");
+  const trainer = part("Trainer");
+  const balance = part("Labels by class");
+  const people = part("People");
+  const elsewhere = el("p", { class: "soft", hidden: true });
+  const body = el(
+    "div", { class: "panel-body" }, messages, numbers, error.root, trainer.root, people.root, balance.root, elsewhere,
+  );
+  const details = el("details", {}, el("summary", { click: letGo }, el("span", {}, "Progress"), summary), body);
+  const title = el("h2", { class: "hidden-text" }, "Progress");
+  const root = el("aside", { class: "panel", "aria-label": "Progress" }, title, details);
+
+  const wide = matchMedia("(min-width: 62rem)");
+  const unfold = () => void (details.open = wide.matches);
+  wide.addEventListener("change", unfold);
+  unfold();
+
+  store.watch(({ project, panel }, change) => {
+    if ((change.panel || change.project) && panel) draw(project, panel);
+  });
+
+  function draw(project, panel) {
+    say(summary, brief(panel));
+    drawMessages(messages, panel);
+    drawNumbers(numbers, panel);
+    drawError(error.content, panel);
+    drawTrainer(trainer.content, panel);
+    drawBalance(balance.content, project, panel);
+    people.root.hidden = !(panel.people?.length > 1);
+    put(people.content, el("ul", { class: "people" }, (panel.people ?? []).map((one) =>
+      el("li", {}, named(one.name), el("span", {}, counted(one.labels, "label"))))));
+  }
+
+  return {
+    root,
+    /** Say that answers of other people or projects wait in this browser. @param {number} count */
+    elsewhere(count) {
+      const wait = count === 1 ? "waits" : "wait";
+      const text = `${counted(count, "answer")} by another person or for another project ${wait} in this browser, `
+        + "to be sent when they log in or it is opened here again.";
+      elsewhere.hidden = count === 0;
+      say(elsewhere, count ? text : "");
+    },
+  };
+}
+
+function part(title) {
+  const content = el("div", {});
+  return { content, root: el("section", { class: "part" }, el("h3", {}, title), content) };
+}
+
+function brief(panel) {
+  const parts = [counted(panel.labels, "label")];
+  const { audit } = panel;
+  if (audit) parts.push(`error ${percent(audit.estimate)} (${percent(audit.low)} to ${percent(audit.high)})`);
+  if (panel.good_enough) parts.push("good enough");
+  return parts.join(" · ");
+}
+
+function drawMessages(node, panel) {
+  const wanted = [
+    panel.good_enough && ["good", "Good enough", panel.good_enough],
+    panel.standstill && ["info", "Labels stop helping", panel.standstill],
+  ].filter(Boolean);
+  if (node.dataset.shown === JSON.stringify(wanted)) return;
+  node.dataset.shown = JSON.stringify(wanted);
+  put(node, wanted.map(([kind, title, text]) =>
+    el("div", { class: `message ${kind}` }, el("h3", {}, title), el("p", {}, text))));
+}
+
+function drawNumbers(node, panel) {
+  const rows = [
+    ["Labels", number(panel.labels)],
+    ["Labelled by the model", number(panel.pseudo)],
+    ["Time per label", panel.median_seconds ? seconds(panel.median_seconds) : "–"],
+    panel.unsure ? ["Don’t know", number(panel.unsure)] : null,
+    panel.skipped ? ["Skipped", number(panel.skipped)] : null,
+    panel.flagged ? ["Flagged", number(panel.flagged)] : null,
+  ];
+  put(node, rows.filter(Boolean).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+}
+
+function drawError(node, panel) {
+  const { audit } = panel;
+  if (!audit) {
+    put(node, soft("No estimate yet. It comes from questions drawn at random, once there is a model."));
+    return;
+  }
+  const { estimate, low, high, n, errors } = audit;
+  put(
+    node,
+    el("p", { class: "estimate" },
+      el("b", {}, percent(estimate)), el("span", {}, `${percent(low)} to ${percent(high)}`)),
+    panel.history?.length ? drawChart(panel.history, panel.target) : null,
+    soft(`${counted(errors, "wrong guess", "wrong guesses")} in ${counted(n, "question")} drawn at random and never `
+      + "trained on. With 95 % confidence the error lies in this range."),
+  );
+}
+
+function drawTrainer(node, panel) {
+  const { doing, share, restarts, error, note } = panel.trainer ?? {};
+  const often = restarts === 1 ? "once" : `${restarts} times`;
+  const where = panel.iteration ? `, iteration ${number(panel.iteration)}` : "";
+  put(
+    node,
+    el("p", { class: "doing" }, capital(`${doing || "not running"}${where}`)),
+    el("progress", { max: 1, value: typeof share === "number" ? share : 0, "aria-label": "Progress of this step" }),
+    panel.known_to_model ? soft(`The model knows ${counted(panel.known_to_model, "label")}.`) : null,
+    note ? soft(named(note)) : null,
+    restarts ? soft(`It stopped and was started again ${often}. No label is lost.`) : null,
+    error ? el("p", { class: "problem" }, named(error)) : null,
+  );
+}
+
+function drawBalance(node, project, panel) {
+  const counts = panel.by_class ?? [];
+  const most = Math.max(1, ...counts);
+  if (!project.classes.length) {
+    put(node, soft("No classes yet."));
+    return;
+  }
+  put(node, el("ul", { class: "bars" }, project.classes.map(({ id }) => {
+    const fill = el("span", { class: "fill" });
+    fill.style.width = `${((counts[id] ?? 0) / most) * 100}%`;
+    const name = className(project, id);
+    return el("li", {}, el("bdi", { class: "name", title: name }, name),
+      el("span", { class: "track", "aria-hidden": "true" }, fill),
+      el("span", { class: "count" }, number(counts[id] ?? 0)));
+  })));
+}

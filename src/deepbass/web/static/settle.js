@@ -1,0 +1,96 @@
+/** Where people disagree: who said what, and a last word. */
+
+import { button, el, named, put, say, soft } from "./dom.js";
+import { createPicker } from "./classes.js";
+import { thumbnail } from "./pictures.js";
+import { className } from "./store.js";
+import { number } from "./words.js";
+
+const HEADS = ["People", "Images both answered", "Kappa"];
+
+/** @param {any} app */
+export function createSettleView(app) {
+  const { store, api, acts, outbox, announce } = app;
+  let chosen = /** @type {number|null} */ (null); // the item for which the class list is open
+  /** @type {Map<number, {item: number, name: string}>} */
+  let items = new Map();
+
+  const agreement = el("div", { class: "agreement" });
+  const list = el("ul", { class: "cards" });
+  const empty = el("p", { class: "empty" });
+  const picker = createPicker({ store, label: "All classes", onPick: (id) => chosen !== null && settle(chosen, id) });
+  const root = el(
+    "section", { class: "view settle", "aria-labelledby": "settle-title", tabindex: "-1" },
+    el("h2", { id: "settle-title" }, "Disagreements"),
+    soft("People gave different answers to these. Settle what each one is: that is what counts from then on."),
+    list, empty, agreement,
+  );
+
+  async function load() {
+    try {
+      await outbox.drained();
+      draw(await api.disagreements());
+    } catch (error) {
+      say(empty, `The disagreements could not be loaded: ${error.message}`);
+    }
+  }
+
+  function draw(answer) {
+    chosen = null;
+    items = new Map(answer.items.map((one) => [one.item, one]));
+    put(list, answer.items.map(card));
+    say(empty, answer.items.length ? "" : "People agree on everything they were both asked.");
+    put(agreement, answer.agreement.length ? table(answer.agreement) : null);
+  }
+
+  function card({ item, name, answers }) {
+    const { project } = store.get();
+    const said = [...new Set(answers.map((one) => one.class))];
+    return el(
+      "li", { class: "card", "data-item": item },
+      thumbnail(item, 192, `Image ${name}`),
+      el("div", {},
+        named(name, "file soft"),
+        el("ul", { class: "said" }, answers.map((one) =>
+          el("li", {}, named(one.annotator), ": ", named(className(project, one.class), "answer")))),
+        el("div", { class: "actions" },
+          said.map((id) => button({
+            label: ["It is ", named(className(project, id))], class: "action", click: () => settle(item, id),
+          })),
+          button({ label: "Another class…", class: "action", click: (event) => openPicker(item, event) }))),
+    );
+  }
+
+  function openPicker(item, event) {
+    chosen = item;
+    event.currentTarget.closest(".card").append(picker.root);
+    picker.focusFilter();
+  }
+
+  function settle(item, id) {
+    const { project } = store.get();
+    const one = items.get(item);
+    if (!one) return;
+    acts.give([{ item, name: one.name, kind: "settle", class: id }]);
+    announce(`Settled: ${className(project, id)}`);
+    picker.root.remove();
+    chosen = null;
+    items.delete(item);
+    list.querySelector(`[data-item="${item}"]`)?.remove();
+    if (!items.size) void load();
+  }
+
+  return { root, title: "Disagreements", show: () => void load(), hide() {}, refresh: () => void load(), keys: {} };
+}
+
+function table(rows) {
+  return [
+    el("h3", {}, "Agreement"),
+    soft("Cohen’s kappa: 1 is full agreement, 0 no more than chance would give."),
+    el("table", {},
+      el("thead", {}, el("tr", {}, HEADS.map((text) => el("th", { scope: "col" }, text)))),
+      el("tbody", {}, rows.map(({ people, n, kappa }) => el("tr", {},
+        el("th", { scope: "row" }, named(people[0]), " and ", named(people[1])),
+        el("td", {}, number(n)), el("td", {}, kappa === null ? "–" : kappa.toFixed(2)))))),
+  ];
+}

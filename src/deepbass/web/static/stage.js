@@ -1,0 +1,131 @@
+/** The frame that shows one large picture: fitted, zoomed, moved; and what to say when it does not come. */
+
+import { button, el, put, say } from "./dom.js";
+import { fit, sideFor } from "./pictures.js";
+
+const ZOOM = 3;
+
+/**
+ * @param {{pictures: any, onShown?: () => void, onZoom?: (on: boolean) => void}} options onShown: the picture can be
+ *   seen, or it is clear that it cannot
+ */
+export function createStage({ pictures, onShown = () => {}, onZoom = () => {} }) {
+  let item = /** @type {number|null} */ (null);
+  let alt = "";
+  let image = /** @type {HTMLImageElement|null} */ (null);
+  let zoomed = false;
+  let seen = false;
+  let length = 500; // of the frame's longer side
+
+  const place = el("div", { class: "place" });
+  const note = el("div", { class: "stage-note" });
+  const scroll = el("div", { class: "scroll", tabindex: "-1" }, place);
+  const root = el("div", { class: "stage" }, scroll, note);
+
+  /** @returns {number} pixels to ask for; while the frame is hidden, as many as before */
+  function side() {
+    length = Math.max(scroll.clientWidth, scroll.clientHeight) || length;
+    return sideFor(length);
+  }
+
+  /** Show a picture, at once if it is loaded. @param {number|null} which @param {string} [text] to read instead */
+  function show(which, text = "") {
+    item = which;
+    alt = text;
+    seen = false;
+    image = null;
+    put(place);
+    put(note);
+    if (which === null) return;
+    const picture = pictures.get(which, side());
+    if (picture.state === "ready") return present(picture);
+    const slow = setTimeout(() => item === which && !seen && say(note, "Loading the image…"), 300);
+    void picture.ready.then(() => {
+      clearTimeout(slow);
+      if (item === which && !seen) present(picture);
+    });
+  }
+
+  function present(picture) {
+    seen = true;
+    put(note);
+    if (picture.state === "failed") {
+      put(
+        note,
+        el("p", {}, "This image could not be loaded."),
+        button({ label: "Try again", class: "plain", click: () => show(item, alt) }),
+      );
+    } else {
+      image = picture.element;
+      image.alt = alt;
+      put(place, image);
+      layout();
+      if (zoomed) sharpen();
+    }
+    onShown();
+  }
+
+  function layout() {
+    if (!image) return;
+    const [width, height] = [scroll.clientWidth, scroll.clientHeight];
+    if (width && height) fit(image, width, height, zoomed ? ZOOM : 1);
+  }
+
+  /** Fetch more pixels where there may be more. */
+  function sharpen() {
+    if (!image || item === null || Math.max(image.naturalWidth, image.naturalHeight) < side()) return;
+    const large = pictures.get(item, 2048);
+    void large.ready.then(() => {
+      if (item !== large.item || large.state !== "ready" || !zoomed) return;
+      image = large.element;
+      image.alt = alt;
+      put(place, image);
+      layout();
+      centre();
+    });
+  }
+
+  function centre() {
+    scroll.scrollTo((scroll.scrollWidth - scroll.clientWidth) / 2, (scroll.scrollHeight - scroll.clientHeight) / 2);
+  }
+
+  /** @param {boolean} on */
+  function zoom(on) {
+    zoomed = on;
+    root.classList.toggle("zoomed", on);
+    scroll.tabIndex = on ? 0 : -1; // so that arrow keys can move it
+    layout();
+    if (on) {
+      sharpen();
+      centre();
+    }
+    onZoom(on);
+  }
+
+  scroll.addEventListener("dblclick", () => zoom(!zoomed));
+  dragToMove(scroll, () => zoomed);
+  new ResizeObserver(layout).observe(scroll);
+
+  return {
+    root,
+    show,
+    side,
+    zoom,
+    isZoomed: () => zoomed,
+    /** @returns {boolean} whether the person has the picture, or the news that there is none, before their eyes */
+    isSeen: () => seen,
+  };
+}
+
+function dragToMove(node, active) {
+  node.addEventListener("pointerdown", (event) => {
+    if (!active() || event.pointerType === "touch" || event.button !== 0) return;
+    const start = [event.clientX + node.scrollLeft, event.clientY + node.scrollTop];
+    node.setPointerCapture(event.pointerId);
+    const move = (/** @type {PointerEvent} */ at) => node.scrollTo(start[0] - at.clientX, start[1] - at.clientY);
+    node.addEventListener("pointermove", move);
+    for (const end of ["pointerup", "pointercancel"]) {
+      node.addEventListener(end, () => node.removeEventListener("pointermove", move), { once: true });
+    }
+  });
+}

@@ -1,0 +1,394 @@
+"""The labelling server's HTTP contract, in memory and with made-up images: for working on the page, and for its tests.
+
+``python -m tests.browser.fake_server`` serves it at http://127.0.0.1:8123/?token=ann
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from xml.sax.saxutils import escape
+
+import numpy as np
+import uvicorn
+from numpy.typing import NDArray
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from deepbass.report.png import encode_png, shrink
+
+from .fake_journal import FakeJournal, Row
+
+STATIC = Path(__file__).parents[2] / "src" / "deepbass" / "web" / "static"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+COOKIE = "deepbass-fake"
+
+
+@dataclass
+class Fake:
+    """A project that exists only as long as its server runs."""
+
+    classes: list[str] = field(default_factory=lambda: ["cat", "dog", "owl"])
+    count: int = 40
+    names: list[str] = field(default_factory=list)
+    people: tuple[str, ...] = ("ann",)
+    iteration: int = 0  # 0: there is no model yet
+    photos: bool = False
+    broken: frozenset[int] = frozenset()
+    reserved: str = ""  # why there is nothing to ask, if there is nothing
+    more: Row = field(default_factory=dict)  # put over the panel
+    title: str = "made-up images"
+    news: list[tuple[str, Any]] = field(default_factory=list)  # events for /api/live, ever growing
+    closing: bool = False
+
+    def __post_init__(self) -> None:
+        self.names = self.names or [f"shapes/img_{item:04}.png" for item in range(self.count)]
+        self.journal = FakeJournal(self.names)
+
+    def project(self, person: str) -> Row:
+        """Describe the project."""
+        classes = [{"id": id_, "name": name} for id_, name in enumerate(self.classes)]
+        several = len(self.people) > 1
+        return {
+            "id": f"{self.title} {id(self)}",
+            "name": self.title,
+            "items": len(self.names),
+            "classes": classes,
+            "annotator": person,
+            "several": several,
+            "target": 0.02,
+            "audit": 0.1,
+            "twice": 0.0,
+            "login": several,
+        }
+
+    def questions(self, items: list[int]) -> list[Row]:
+        """Describe items as questions."""
+        return [{"item": item, "name": self.names[item]} for item in items]
+
+    def guess(self, item: int) -> Row | None:
+        """Make up what the model thinks."""
+        if not self.iteration or not self.classes:
+            return None
+        doubt = (item * 37 % 100) / 200
+        return {"class": item * 7 % len(self.classes), "confidence": 1 - doubt, "entropy": doubt}
+
+    def guessed(self) -> list[Row]:
+        """List what the model labelled itself, most doubtful first."""
+        vetoed = {(act["item"], act["class"]) for act in self.journal.live() if act["kind"] == "veto"}
+        taken = {item for item, _ in self.journal.standing()}
+        rows = []
+        for item, name in enumerate(self.names):
+            guess = self.guess(item)
+            if guess and item not in taken and (item, guess["class"]) not in vetoed:
+                rows.append({"item": item, "name": name, "guess": guess["class"], **guess})
+        return sorted(rows, key=lambda row: -float(row["entropy"]))
+
+    def panel(self) -> Row:
+        """Sum up."""
+        live, standing = self.journal.live(), self.journal.standing()
+        labelled = [act for act in standing.values() if act["kind"] == "label"]
+        by_class = [sum(act["class"] == id_ for act in labelled) for id_ in range(len(self.classes))]
+        kinds = {kind: sum(act["kind"] == kind for act in standing.values()) for kind in ("skip", "unsure")}
+        spent = sorted(act["seconds"] for act in live if act.get("seconds") is not None)
+        need = [{"class": id_, "have": have, "need": 3} for id_, have in enumerate(by_class) if have < 3]
+        everyone = [{"name": who, "labels": sum(act["annotator"] == who for act in labelled)} for who in self.people]
+        doing = "training" if self.iteration else "waiting for labels"
+        return {
+            "labels": len(labelled),
+            "by_class": by_class,
+            "answers": len(standing),
+            "skipped": kinds["skip"],
+            "unsure": kinds["unsure"],
+            "flagged": len(self.journal.flags()),
+            "pseudo": len(self.guessed()),
+            "known_to_model": 0,
+            "iteration": self.iteration,
+            "median_seconds": spent[len(spent) // 2] if spent else None,
+            "audit": None,
+            "target": 0.02,
+            "good_enough": None,
+            "standstill": None,
+            "history": [],
+            "people": everyone,
+            "disagreements": len(self.journal.disagreements()),
+            "trainer": {"doing": doing, "share": 0.4 if self.iteration else 0.0, "restarts": 0, "error": None},
+            "ready": {"need": need} if not self.iteration else None,
+            **self.more,
+        }
+
+    def tell(self, kind: str, data: object) -> None:
+        """Send an event to every open page."""
+        self.news.append((kind, data))
+
+    def picture(self, item: int, side: int) -> bytes:
+        """Draw a shape of its own for every item."""
+        random = np.random.default_rng(item)
+        height, width = (240, 360) if self.photos else (28, 28)
+        y, x = np.mgrid[0:height, 0:width] / height
+        centre_x, centre_y = random.uniform(0.3, 0.7) * width / height, random.uniform(0.35, 0.65)
+        away = np.hypot(x - centre_x, y - centre_y) if item % 2 else np.maximum(abs(x - centre_x), abs(y - centre_y))
+        ring = np.clip((0.1 - abs(away - 0.22)) * 12, 0, 1) if item % 3 else np.clip((0.26 - away) * 12, 0, 1)
+        if not self.photos:
+            return encode_png((ring * 255).astype(np.uint8))
+        sky = np.stack([x / x.max() * channel for channel in random.uniform(80, 230, 3)], axis=-1) + 25 * y[..., None]
+        colour = random.uniform(40, 250, 3)
+        mixed: NDArray[np.float64] = np.clip(sky + (colour - sky) * ring[..., None], 0, 255)
+        return encode_png(shrink(mixed.astype(np.uint8), side))
+
+
+def application(fake: Fake) -> Starlette:
+    """Build the server."""
+
+    def person(request: Request) -> str:
+        return str(request.state.person)
+
+    async def page(request: Request) -> Response:
+        token = request.query_params.get("token")
+        if token in fake.people:
+            response: Response = RedirectResponse("/")
+            response.set_cookie(COOKIE, token, httponly=True, samesite="strict")
+            return response
+        return FileResponse(STATIC / "index.html")
+
+    async def login(request: Request) -> Response:
+        if request.method == "GET":
+            return FileResponse(STATIC / "login.html")
+        sent = await request.json()
+        if sent["name"] not in fake.people or sent["password"] != "right":
+            return JSONResponse({"error": "Name or password is wrong.", "kind": "login"}, 401)
+        response = JSONResponse({})
+        response.set_cookie(COOKIE, sent["name"], httponly=True, samesite="strict")
+        return response
+
+    async def logout(_: Request) -> Response:
+        response = JSONResponse({})
+        response.delete_cookie(COOKIE)
+        return response
+
+    async def project(request: Request) -> Response:
+        return JSONResponse(fake.project(person(request)))
+
+    async def next_(request: Request) -> Response:
+        if fake.reserved:
+            return JSONResponse({"questions": [], "empty": fake.reserved})
+        items = fake.journal.next(person(request), int(request.query_params["count"]))
+        return JSONResponse(
+            {"questions": fake.questions(items), "empty": None if items else "Every image has an answer."}
+        )
+
+    async def acts(request: Request) -> Response:
+        sent = await request.json()
+        saved, refused = [], []
+        for act in sent["acts"]:
+            reason = fake.journal.write(person(request), act)
+            if reason is None:
+                saved.append(act["uid"])
+            else:
+                refused.append({"uid": act["uid"], "reason": reason})
+        items = [] if fake.reserved else fake.journal.next(person(request), sent["want"], tuple(sent["holding"]))
+        fake.tell("panel", fake.panel())
+        return JSONResponse(
+            {
+                "saved": saved,
+                "refused": refused,
+                "questions": fake.questions(items),
+                "panel": fake.panel(),
+                "last": _short(person(request)),
+            }
+        )
+
+    def _short(who: str) -> Row | None:
+        last = fake.journal.last_of(who)
+        return last and {key: last[key] for key in ("uid", "item", "kind", "class")} | {
+            "name": fake.names[last["item"]]
+        }
+
+    async def last(request: Request) -> Response:
+        return JSONResponse(_short(person(request)))
+
+    async def guess(request: Request) -> Response:
+        return JSONResponse({"guess": fake.guess(int(request.path_params["item"]))})
+
+    async def history(request: Request) -> Response:
+        query = request.query_params
+        before, limit = int(query.get("before", 1 << 40)), int(query.get("limit", 50))
+        rows = [act for act in reversed(fake.journal.live()) if act["id"] < before]
+        if query.get("who", "me") == "me":
+            rows = [act for act in rows if act["annotator"] == person(request)]
+        standing, flags = fake.journal.standing(), fake.journal.flags()
+        only = query.get("only")
+        if only == "flagged":
+            rows = [act for act in rows if act["kind"] == "flag" and act["item"] in flags]
+        elif only:
+            kind = {"unsure": "unsure", "skipped": "skip"}[only]
+            rows = [act for act in rows if act["kind"] == kind and standing.get((act["item"], act["annotator"])) is act]
+        labels = fake.journal.labels()
+        keys = ("id", "uid", "item", "kind", "class", "annotator", "at")
+        shown = [
+            {key: act[key] for key in keys} | {"name": fake.names[act["item"]], "label": labels.get(act["item"])}
+            for act in rows[:limit]
+        ]
+        return JSONResponse({"acts": shown, "more": len(rows) > limit})
+
+    async def guesses(request: Request) -> Response:
+        query, rows = request.query_params, fake.guessed()
+        counts = [sum(row["guess"] == id_ for row in rows) for id_ in range(len(fake.classes))]
+        mine = [row for row in rows if row["guess"] == int(query["class"])]
+        offset = int(query["offset"])
+        return JSONResponse(
+            {"items": mine[offset : offset + int(query["limit"])], "total": len(mine), "counts": counts}
+        )
+
+    async def disagreements(_: Request) -> Response:
+        standing = fake.journal.standing()
+        items = []
+        for item in fake.journal.disagreements():
+            answers = [{"annotator": who, "class": act["class"]} for (one, who), act in standing.items() if one == item]
+            items.append({"item": item, "name": fake.names[item], "answers": answers})
+        pairs = [{"people": list(fake.people[:2]), "n": 12, "kappa": 0.81}] if len(fake.people) > 1 else []
+        return JSONResponse({"items": items, "agreement": pairs})
+
+    async def classes(request: Request) -> Response:
+        name = (await request.json())["name"]
+        if name not in fake.classes:
+            fake.classes.append(name)
+            fake.tell("classes", fake.project("")["classes"])
+        return JSONResponse({"id": fake.classes.index(name), "name": name})
+
+    async def panel(_: Request) -> Response:
+        return JSONResponse(fake.panel())
+
+    async def live(request: Request) -> Response:
+        async def events() -> AsyncIterator[str]:
+            told = len(fake.news)
+            yield f"event: panel\ndata: {json.dumps(fake.panel())}\n\n"
+            while not fake.closing and not await request.is_disconnected():
+                for kind, data in fake.news[told:]:
+                    yield f"event: {kind}\ndata: {json.dumps(data)}\n\n"
+                    told += 1
+                await asyncio.sleep(0.02)
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+    async def export(request: Request) -> Response:
+        name = request.path_params["format"]
+        lines = "".join(
+            f"{fake.names[item]},{fake.classes[id_]}\n" for item, id_ in sorted(fake.journal.labels().items())
+        )
+        return Response(
+            f"name,label\n{lines}", headers={"Content-Disposition": f'attachment; filename="labels.{name}"'}
+        )
+
+    def image(request: Request) -> Response:
+        item, side = int(request.path_params["item"]), int(request.query_params["side"])
+        if item in fake.broken:
+            return Response(_placeholder("This file is cut off after 1,024 bytes."), media_type="image/svg+xml")
+        return Response(fake.picture(item, side), media_type="image/png")
+
+    gets = {
+        "/": page,
+        "/api/project": project,
+        "/api/next": next_,
+        "/api/last": last,
+        "/api/guess/{item:int}": guess,
+        "/api/history": history,
+        "/api/guesses": guesses,
+        "/api/disagreements": disagreements,
+        "/api/panel": panel,
+        "/api/live": live,
+        "/api/export/{format}": export,
+        "/image/{item:int}": image,
+        "/login": login,
+    }
+    posts = {"/api/acts": acts, "/api/classes": classes, "/login": login, "/logout": logout}
+    routes = [Route(path, handler) for path, handler in gets.items()]
+    routes += [Route(path, handler, methods=["POST"]) for path, handler in posts.items()]
+    static = Mount("/static", StaticFiles(directory=STATIC))
+    return Starlette(routes=[*routes, static], middleware=[Middleware(BaseHTTPMiddleware, dispatch=_door(fake))])
+
+
+def _door(fake: Fake) -> Any:
+    async def door(request: Request, call_next: RequestResponseEndpoint) -> Response:
+        response = await _refusal(fake, request) or await call_next(request)
+        response.headers["Content-Security-Policy"] = POLICY
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        if not request.url.path.startswith("/image/"):
+            response.headers["Cache-Control"] = "no-store"
+        return response
+
+    return door
+
+
+async def _refusal(fake: Fake, request: Request) -> Response | None:
+    """Check what the real server checks, so that the page is held to it."""
+    path = request.url.path
+    if request.method == "POST":
+        origin = urlsplit(request.headers.get("origin", "")).netloc
+        fits = origin == request.headers["host"] and request.headers.get("content-type") == "application/json"
+        if not fits or request.headers.get("x-deepbass") != "1":
+            return JSONResponse({"error": "This request did not come from the page.", "kind": "origin"}, 403)
+    request.state.person = request.cookies.get(COOKIE)
+    if (
+        request.state.person in fake.people
+        or path == "/login"
+        or path.startswith("/static/")
+        or "token" in request.query_params
+    ):
+        return None
+    return RedirectResponse("/login") if path == "/" else JSONResponse({"error": "Log in first.", "kind": "login"}, 401)
+
+
+def _placeholder(reason: str) -> str:
+    style = 'fill="#555" font-family="sans-serif" font-size="18" text-anchor="middle"'
+    text = f'<text x="50%" y="50%" {style}>{escape(reason)}</text>'
+    size = 'width="512" height="384"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><rect {size} fill="#ddd"/>{text}</svg>'
+
+
+class Running:
+    """The server in a thread of its own, until it is closed."""
+
+    def __init__(self, fake: Fake, port: int = 0) -> None:
+        self.fake = fake
+        self._socket = socket.create_server(("127.0.0.1", port))
+        self.origin = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        config = uvicorn.Config(
+            application(fake), log_level="error", lifespan="off", ws="none", timeout_graceful_shutdown=2
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.01)
+
+    def close(self) -> None:
+        """Stop, and wait for it."""
+        self.fake.closing = True
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+
+if __name__ == "__main__":
+    running = Running(Fake(iteration=3, count=200, classes=[str(digit) for digit in range(10)]), 8123)
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        running.close()

@@ -1,0 +1,496 @@
+"""The other views: the model's guesses, earlier answers, disagreements, export; and what holds in all of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from .conftest import Open, Serve, Served, Visit
+
+EVIL = "<script>document.title = 'taken over'</script><img src=x onerror=alert(1)>"
+VIEWS = ["label", "guesses", "answers", "disagreements", "export"]
+SIZES = {"wide": (1280, 800), "small": (800, 600), "zoomed": (640, 400), "phone": (360, 740)}
+
+
+def said(served: Served) -> list[tuple[Any, ...]]:
+    """List acts without ids and times."""
+    return [(act["kind"], act["class"], act["why"]) for act in served.acts()]
+
+
+def faces(visit: Visit) -> Locator:
+    """Find the pictures of the grid."""
+    return visit.page.locator(".tile .face")
+
+
+def items(served: Served) -> set[int]:
+    """Tell what was acted on."""
+    return {act["item"] for act in served.acts()}
+
+
+# guesses
+
+
+def test_three_chosen_guesses_are_corrected_at_once_and_undone_at_once(serve: Serve, visit: Open) -> None:
+    served = serve(iteration=3, count=60)
+    ann = visit(served)
+    ann.go("Guesses")
+    expect(faces(ann)).to_have_count(20)
+    chosen = [int(str(ann.page.locator(".tile").nth(place).get_attribute("data-item"))) for place in (0, 2, 5)]
+    for place in (0, 2, 5):
+        faces(ann).nth(place).click()
+    expect(ann.page.locator(".tools .count")).to_have_text("3 images chosen, guessed cat")
+    ann.page.keyboard.press("3")
+    expect(faces(ann)).to_have_count(17)
+    ann.saved()
+    assert said(served) == [("label", 2, "guesses")] * 3
+    assert items(served) == set(chosen)
+    ann.page.keyboard.press("u")
+    expect(faces(ann)).to_have_count(20)
+    ann.saved()
+    assert [act["kind"] for act in served.acts()[3:]] == ["undo"] * 3
+
+
+def test_most_doubtful_guesses_come_first(serve: Serve, visit: Open) -> None:
+    ann = visit(serve(iteration=3, count=60))
+    ann.go("Guesses")
+    expect(faces(ann)).to_have_count(20)
+    sure = [float(text.split("\u202f")[0]) for text in ann.page.locator(".sure").all_text_contents()]
+    assert sure == sorted(sure)
+
+
+def test_a_single_guess_is_confirmed_or_vetoed_by_one_click(serve: Serve, visit: Open) -> None:
+    served = serve(iteration=3)
+    ann = visit(served)
+    ann.go("Guesses")
+    ann.page.get_by_role("button", name="Confirm: ").first.click()
+    ann.page.get_by_role("button", name="Not this class: ").first.click()
+    ann.saved()
+    assert said(served) == [("label", 0, "guesses"), ("veto", 0, "guesses")]
+    ann.page.locator(".tabs a", has_text="owl").click()
+    expect(ann.page).to_have_url(re.compile("#guesses/2$"))
+    ann.page.get_by_role("button", name="Confirm: ").first.click()
+    ann.saved()
+    assert said(served)[2:] == [("label", 2, "guesses")]
+
+
+def test_guesses_are_chosen_by_range_by_frame_and_by_keyboard(serve: Serve, visit: Open) -> None:
+    served = serve(iteration=3, count=60)
+    ann = visit(served)
+    ann.go("Guesses")
+    chosen = ann.page.locator(".tile.chosen")
+    faces(ann).nth(1).click()
+    faces(ann).nth(4).click(modifiers=["Shift"])
+    expect(chosen).to_have_count(4)
+    ann.page.keyboard.press("Escape")
+    expect(chosen).to_have_count(0)
+
+    first, last = faces(ann).nth(0).bounding_box(), faces(ann).nth(2).bounding_box()
+    assert first is not None
+    assert last is not None
+    ann.page.mouse.move(first["x"] + 10, first["y"] + 10)
+    ann.page.mouse.down()
+    ann.page.mouse.move(last["x"] + 20, last["y"] + 30, steps=5)
+    ann.page.mouse.up()
+    expect(chosen).to_have_count(3)
+    ann.page.keyboard.press("Escape")
+
+    faces(ann).nth(0).focus()
+    ann.page.keyboard.press("ArrowRight")
+    ann.page.keyboard.press("Space")
+    ann.page.keyboard.press("Shift+ArrowRight")
+    expect(chosen).to_have_count(2)
+    ann.page.keyboard.press("c")
+    expect(faces(ann)).to_have_count(18)
+    ann.page.keyboard.press("v")  # the focus went on to the next: it is meant if nothing is chosen
+    expect(faces(ann)).to_have_count(17)
+    ann.page.keyboard.press("a")
+    expect(chosen).to_have_count(17)
+    ann.saved()
+    assert said(served) == [*[("label", 0, "guesses")] * 2, ("veto", 0, "guesses")]
+
+
+def test_all_guesses_are_reached_page_by_page(serve: Serve, visit: Open) -> None:
+    ann = visit(serve(iteration=3, count=150, classes=["only"]))
+    ann.go("Guesses")
+    expect(faces(ann)).to_have_count(60)
+    scroll_until(ann, faces(ann), 150)
+    expect(ann.page.get_by_role("button", name="Show more")).to_be_hidden()
+
+
+def test_a_guess_is_looked_at_closely_and_corrected(serve: Serve, visit: Open) -> None:
+    served = serve(iteration=3)
+    ann = visit(served)
+    ann.go("Guesses")
+    ann.page.get_by_role("button", name="Look closer or correct: ").first.click()
+    dialog = ann.page.get_by_role("dialog")
+    expect(dialog.locator(".stage img")).to_be_visible()
+    first = dialog.get_by_role("heading").inner_text()
+    ann.page.keyboard.press("2")  # and the next is in sight
+    expect(dialog.get_by_role("heading")).not_to_have_text(first)
+    expect(dialog.locator(".stage img")).to_be_visible()
+    ann.page.keyboard.press("v")
+    ann.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    ann.saved()
+    assert said(served) == [("label", 1, "guesses"), ("veto", 0, "guesses")]
+
+
+def test_what_is_labelled_among_the_guesses_is_not_asked_any_more(serve: Serve, visit: Open) -> None:
+    served = serve(iteration=3, count=9, classes=["one", "two"])
+    ann = visit(served)
+    ann.go("Guesses")
+    expect(faces(ann)).to_have_count(5)
+    ann.page.keyboard.press("a")
+    ann.page.keyboard.press("c")
+    ann.saved()
+    done = items(served)
+    ann.go("Label")
+    for _ in range(4):
+        ann.press("2")
+    expect(ann.page.locator(".nothing")).to_contain_text("Every image has an answer.")
+    ann.saved()
+    asked = [act["item"] for act in served.acts() if act["why"] != "guesses"]
+    assert len(asked) == 4
+    assert not done & set(asked)
+
+
+# answers
+
+
+def test_an_earlier_answer_is_changed_and_changed_back(serve: Serve, visit: Open) -> None:
+    served = serve()
+    ann = visit(served)
+    ann.press("1", "2", "d")
+    ann.go("Answers")
+    rows = ann.page.locator(".answers li")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(1)).to_contain_text("dog")
+    rows.nth(1).get_by_role("button", name="Change").click()
+    expect(ann.page.get_by_role("dialog").locator(".stage img")).to_be_visible()
+    ann.page.keyboard.press("3")
+    ann.page.keyboard.press("Escape")
+    expect(rows.nth(1)).to_contain_text("owl")
+    ann.saved()
+    assert said(served)[-1] == ("label", 2, "browse")
+    ann.page.keyboard.press("u")
+    expect(rows.nth(1)).to_contain_text("dog")
+
+
+def test_answers_are_filtered_and_the_filter_outlives_a_reload(serve: Serve, visit: Open) -> None:
+    served = serve(people=("ann", "bo"))
+    bo = visit(served, "bo")
+    bo.press("1")
+    bo.saved()
+    ann = visit(served, "ann")
+    ann.press("d", "Space", "f", "1")
+    ann.go("Answers")
+    rows = ann.page.locator(".answers li")
+    expect(rows).to_have_count(3)
+    for text, count in [("Flagged", 1), ("Don\u2019t know", 1), ("Skipped", 1), ("Everyone\u2019s", 1), ("All", 4)]:
+        ann.page.locator(".choice label", has_text=text).click()
+        expect(rows).to_have_count(count)
+    ann.page.locator(".choice label", has_text="Skipped").click()
+    expect(ann.page).to_have_url(re.compile("#answers/all/skipped$"))
+    ann.page.reload()
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("skipped")
+    ann.page.go_back()
+    expect(rows).to_have_count(4)
+
+
+def test_all_answers_are_reached_page_by_page(serve: Serve, visit: Open) -> None:
+    served = serve(count=130)
+    for item in range(120):
+        served.plant("ann", item, item % 3)
+    ann = visit(served)
+    ann.go("Answers")
+    rows = ann.page.locator(".answers li")
+    expect(rows).to_have_count(50)
+    scroll_until(ann, rows, 120)
+
+
+# disagreements and export
+
+
+def test_disagreements_are_settled(serve: Serve, visit: Open) -> None:
+    served = serve(people=("ann", "bo"))
+    for item in (3, 4):
+        served.plant("ann", item, 0)
+        served.plant("bo", item, 1)
+    ann = visit(served)
+    ann.go("Disagreements")
+    cards = ann.page.locator(".card")
+    expect(cards).to_have_count(2)
+    expect(cards.first).to_contain_text("ann: cat")
+    cards.first.get_by_role("button", name="It is dog").click()
+    expect(cards).to_have_count(1)
+    cards.first.get_by_role("button", name="Another class").click()
+    cards.first.get_by_role("button", name="owl").click()
+    expect(ann.page.locator(".settle .empty")).to_contain_text("People agree")
+    ann.saved()
+    settled = [(act["item"], act["class"]) for act in served.acts() if act["kind"] == "settle"]
+    assert settled == [(3, 1), (4, 2)]
+
+
+def test_one_person_alone_has_no_disagreements(serve: Serve, visit: Open) -> None:
+    ann = visit(serve())
+    expect(ann.page.locator("#tabs a", has_text="Disagreements")).to_be_hidden()
+
+
+def test_labels_are_exported(serve: Serve, visit: Open) -> None:
+    ann = visit(serve())
+    ann.press("2")
+    ann.saved()
+    ann.go("Export")
+    expect(ann.page.locator(".exports")).to_contain_text("There is no model yet")
+    with ann.page.expect_download() as download:
+        ann.page.get_by_role("link", name="Download: CSV table").click()
+    assert download.value.path().read_text().splitlines()[1].endswith("dog")
+
+
+# the panel
+
+
+def test_the_panel_follows_the_server(serve: Serve, visit: Open) -> None:
+    served = serve(iteration=3)
+    ann = visit(served)
+    ann.press("1")
+    ann.saved()
+    panel = ann.page.get_by_role("complementary", name="Progress")
+    expect(panel.locator(".numbers")).to_contain_text("Labels1")
+    told = ann.page.evaluate("fetch('/api/panel').then(answer => answer.json())")
+    history = [{"labels": n, "estimate": 0.4 / n, "low": 0.2 / n, "high": 0.6 / n} for n in range(1, 9)]
+    audit = {"n": 200, "errors": 10, "estimate": 0.05, "low": 0.025, "high": 0.075}
+    trainer = {"doing": "training", "share": 0.5, "restarts": 2, "error": "The trainer ended with code 1."}
+    served.tell(
+        "panel",
+        {
+            **told,
+            "history": history,
+            "audit": audit,
+            "trainer": trainer,
+            "good_enough": "Upper bound 1.9 %.",
+            "labels": 80,
+        },
+    )
+    expect(panel.get_by_role("img")).to_have_attribute("aria-label", re.compile("to 5\u202f% at 8 labels.*target is 2"))
+    expect(panel).to_contain_text("Good enough")
+    expect(panel).to_contain_text("started again 2 times")
+    expect(panel).to_contain_text("The trainer ended with code 1.")
+    served.tell("trainer", {"doing": "infer pool", "share": 0.25})
+    expect(panel.locator(".doing")).to_contain_text("Infer pool")
+    expect(panel.locator("progress")).to_have_attribute("value", "0.25")
+
+
+def test_without_a_stream_the_panel_is_asked_for(serve: Serve, visit: Open) -> None:
+    served = serve()
+    ann = visit(served, enter=False)
+    ann.forgive("Failed to load resource")
+    ann.page.route("**/api/live", lambda route: route.fulfill(status=502, body=""))
+    served.enter(ann.page, "ann")
+    served.plant("ann", 30, 0)
+    expect(ann.page.locator(".numbers")).to_contain_text("Labels1")
+
+
+# everywhere
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_breaks_and_nothing_is_nameless_in_any_view(serve: Serve, visit: Open, scheme: str) -> None:
+    served = serve(
+        classes=[EVIL, "dog"], names=[f"{EVIL}{item}" for item in range(30)], people=("ann", "bo"), iteration=3
+    )
+    served.plant("ann", 0, 0)
+    served.plant("bo", 0, 1)
+    ann = visit(served, color_scheme=scheme)
+    ann.press("1", "f", "g")
+    ann.page.evaluate("addEventListener('securitypolicyviolation', event => console.error(event.violatedDirective))")
+    for view in VIEWS:
+        ann.page.goto(f"{served.origin}/#{view}")
+        ann.page.wait_for_timeout(400)
+        assert unnamed(ann) == []
+        assert pale(ann) == []
+        assert "taken over" not in ann.page.title()
+        expect(ann.page.locator("img[src=x], main script")).to_have_count(0)
+    ann.page.goto(f"{served.origin}/#answers")
+    expect(ann.page.locator(".answers .answer").nth(1)).to_have_text(EVIL)
+    ann.page.get_by_role("button", name="Change").first.click()
+    assert unnamed(ann) == []
+    assert pale(ann) == []
+    ann.page.keyboard.press("Escape")
+    ann.page.keyboard.press("?")
+    expect(ann.page.get_by_role("dialog", name="Keys")).to_be_visible()
+    assert pale(ann) == []
+    ann.page.keyboard.press("?")
+    expect(ann.page.get_by_role("dialog")).to_be_hidden()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_no_view_is_wider_than_the_screen(serve: Serve, visit: Open, size: str) -> None:
+    width, height = SIZES[size]
+    names = [f"a/very/long/path/{'x' * 80}/{item}.png" for item in range(60)]
+    classes = ["Donaudampfschifffahrtsgesellschaftskapitän" * 2, *(f"kind {number}" for number in range(24))]
+    served = serve(classes=classes, names=names, people=("ann", "bo"), iteration=3)
+    served.plant("ann", 0, 0)
+    served.plant("bo", 0, 1)
+    ann = visit(
+        served, viewport={"width": width, "height": height}, has_touch=size == "phone", is_mobile=size == "phone"
+    )
+    for view in VIEWS:
+        ann.page.goto(f"{served.origin}/#{view}")
+        ann.page.wait_for_timeout(300)
+        if view == "guesses":
+            faces(ann).first.click()
+        assert ann.page.evaluate("document.documentElement.scrollWidth") <= width, view
+        assert too_small(ann) == []
+
+
+def test_the_question_and_its_buttons_fit_a_phone_without_scrolling(serve: Serve, visit: Open) -> None:
+    served = serve(iteration=3, classes=["cat", "dog", "owl", "hedgehog"])
+    ann = visit(served, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+    ann.image()
+    expect(ann.page.get_by_role("button", name="Full screen")).to_be_in_viewport(ratio=1)
+    shown = ann.page.locator(".ask .stage img").bounding_box()
+    assert shown is not None
+    assert shown["width"] >= 200
+    ann.page.get_by_role("button", name="hedgehog").tap()
+    ann.saved()
+    assert said(served) == [("label", 3, "rank")]
+
+
+def test_small_pictures_are_shown_pixel_by_pixel(serve: Serve, visit: Open) -> None:
+    ann = visit(serve())
+    ann.image()
+    shown = ann.page.locator(".ask .stage img")
+    box = shown.bounding_box()
+    assert box is not None
+    assert box["width"] % 28 == 0
+    assert shown.evaluate("node => getComputedStyle(node).imageRendering") == "pixelated"
+
+
+def test_a_picture_that_does_not_come_is_said_and_tried_again(serve: Serve, visit: Open) -> None:
+    served = serve()
+    ann = visit(served, enter=False)
+    ann.forgive("Failed to load resource")
+    ann.page.route("**/image/0?**", lambda route: route.abort())
+    served.enter(ann.page, "ann")
+    expect(ann.page.locator(".ask .stage-note")).to_contain_text("could not be loaded")
+    ann.page.unroute("**/image/0?**")
+    ann.page.get_by_role("button", name="Try again").click()
+    assert ann.image() == "shapes/img_0000.png"
+
+
+def test_new_questions_and_trouble_are_announced(serve: Serve, visit: Open) -> None:
+    ann = visit(serve())
+    ann.press("1")
+    expect(ann.page.locator("[data-announcer]")).to_have_text("Image shapes/img_0001.png. 1 label given.")
+    expect(ann.page.locator(".saved")).to_have_role("status")
+
+
+def test_people_log_in_and_their_unsent_answers_stay_theirs(serve: Serve, visit: Open) -> None:
+    served = serve(people=("ann", "bo"))
+    ann = visit(served)
+    ann.forgive("Failed to load resource")
+    ann.context.route("**/api/acts", lambda route: route.abort())
+    ann.press("1")
+    expect(ann.page.locator(".saved")).to_have_text("Offline: 1 answer kept here")
+    ann.page.get_by_role("button", name="Log out").click()
+    expect(ann.page).to_have_url(re.compile("/login$"))
+    ann.context.unroute("**/api/acts")
+    ann.page.get_by_label("Name").fill("bo")
+    ann.page.get_by_label("Password").fill("wrong")
+    ann.page.get_by_role("button", name="Log in").click()
+    expect(ann.page.get_by_role("alert")).to_have_text("Name or password is wrong.")
+    ann.page.get_by_label("Password").fill("right")
+    ann.page.get_by_role("button", name="Log in").click()
+    expect(ann.page.locator(".person")).to_contain_text("bo")
+    expect(ann.page.locator(".panel")).to_contain_text("1 answer by another person")
+    ann.saved()
+    assert served.acts() == []
+    served.enter(ann.page, "ann")
+    ann.saved()
+    assert [(act["annotator"], act["kind"]) for act in served.acts()] == [("ann", "label")]
+
+
+def scroll_until(visit: Visit, rows: Locator, count: int) -> None:
+    """Scroll to the end again and again until there are so many rows."""
+    for _ in range(100):
+        visit.page.locator(".main-column").evaluate("node => node.scrollTo(0, node.scrollHeight)")
+        visit.page.wait_for_timeout(100)
+        if rows.count() >= count:
+            break
+    expect(rows).to_have_count(count)
+
+
+def unnamed(visit: Visit) -> list[str]:
+    """List controls without a name and pictures without an alternative text."""
+    return list(
+        visit.page.evaluate(
+            """() => {
+                const shown = (node) => node.checkVisibility();
+                const name = (node) => node.getAttribute("aria-label") || node.textContent.trim() || node.labels?.length
+                    || node.getAttribute("aria-labelledby");
+                const controls = "button, a[href], input, select, summary, dialog[open]";
+                const bad = [...document.querySelectorAll(controls)].filter((node) => shown(node) && !name(node));
+                bad.push(...[...document.images].filter((node) => shown(node) && !node.hasAttribute("alt")));
+                return bad.map((node) => node.outerHTML);
+            }"""
+        )
+    )
+
+
+def too_small(visit: Visit) -> list[str]:
+    """List what is too small for a finger: less than 44 pixels high, or 24 where there is much of it."""
+    return list(
+        visit.page.evaluate(
+            """() => [...document.querySelectorAll("button, #tabs a, summary, input")].filter((node) => {
+                const { height, width } = node.getBoundingClientRect();
+                const least = node.matches(".single") && !matchMedia("(pointer: coarse)").matches ? 32 : 43.5;
+                return node.checkVisibility() && (height < least || width < 24);
+            }).map((node) => node.outerHTML)"""
+        )
+    )
+
+
+def pale(visit: Visit) -> list[str]:
+    """List texts whose contrast with what is behind them is below 4.5."""
+    return list(
+        visit.page.evaluate(
+            """() => {
+                const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+                const rgba = (colour) => {
+                    canvas.clearRect(0, 0, 1, 1);
+                    canvas.fillStyle = colour;
+                    canvas.fillRect(0, 0, 1, 1);
+                    return [...canvas.getImageData(0, 0, 1, 1).data];
+                };
+                const light = (colour) => {
+                    const [r, g, b] = colour.map((value) => value / 255)
+                        .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+                    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+                };
+                const behind = (node) => {
+                    for (let at = node; at; at = at.parentElement) {
+                        const colour = rgba(getComputedStyle(at).backgroundColor);
+                        if (colour[3] === 255) return colour;
+                    }
+                    return [255, 255, 255, 255];
+                };
+                const bad = [];
+                const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+                while (texts.nextNode()) {
+                    const node = texts.currentNode.parentElement;
+                    if (!texts.currentNode.data.trim() || !node.checkVisibility() || node.closest("noscript")) continue;
+                    const style = getComputedStyle(node);
+                    const own = node.closest("svg") ? style.fill : style.color;
+                    const [a, b] = [light(rgba(own)), light(behind(node))].sort((one, other) => other - one);
+                    const contrast = (a + 0.05) / (b + 0.05);
+                    if (contrast < 4.5) bad.push(`${contrast.toFixed(2)} ${texts.currentNode.data} ${node.className}`);
+                }
+                return bad;
+            }"""
+        )
+    )

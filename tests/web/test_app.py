@@ -1,0 +1,620 @@
+"""The page's server over real HTTP: what it answers, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sqlite3
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from deepbass.core.errors import StoreError
+from deepbass.label.journal import Journal
+from deepbass.web.door import Door
+from deepbass.web.files import Files
+from deepbass.web.limits import ACTS
+from tests.label.projects import begin_model, commit, make_images, make_project, make_ranking
+from tests.web.served import CHANGE, IDLE, Served, add_person, label, served, small_project
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Served]:
+    with served(small_project(tmp_path)) as here:
+        yield here
+
+
+def written(here: Served) -> list[Any]:
+    with Journal.open(here.project.labels_db, "ro") as journal:
+        return journal.acts()
+
+
+# the way in
+
+
+def test_the_token_is_exchanged_for_a_cookie_that_scripts_and_other_sites_do_not_get(page: Served) -> None:
+    with page.stranger() as stranger:
+        assert stranger.get("/").status_code == 403
+        assert stranger.get("/", params={"token": "wrong"}).status_code == 403
+        assert stranger.get("/api/project").status_code == 401
+        let_in = stranger.get("/", params={"token": page.token})
+        assert let_in.status_code == 303
+        assert let_in.headers["location"] == "/"
+        cookie = let_in.headers["set-cookie"]
+        assert re.match(r"deepbass-\d+=", cookie)
+        assert {"HttpOnly", "Path=/", "SameSite=strict"} <= set(cookie.split("; "))
+        assert "Secure" not in cookie  # without TLS the browser would not send it
+        assert page.token not in cookie
+        assert stranger.get("/").status_code == 200
+        assert stranger.get("/api/project").json()["annotator"] == "ann"
+
+
+def test_a_link_followed_from_another_site_still_leads_in(page: Served) -> None:
+    followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    with page.stranger() as stranger:
+        step = stranger.get("/", params={"token": page.token}, headers=followed)
+        # a redirect would still be that other site's doing, and the browser would keep the cookie to itself
+        assert step.status_code == 200
+        assert 'http-equiv="refresh"' in step.text
+        assert stranger.get("/").status_code == 200
+
+
+def test_people_on_one_machine_choose_their_names(page: Served) -> None:
+    with page.person("Žofie") as zofie, page.person("ben") as ben:
+        assert zofie.get("/api/project").json()["annotator"] == "Žofie"
+        page.act(label(3, 1), client=zofie)
+        assert ben.get("/api/project").json()["several"] is True
+        assert [act.annotator for act in written(page)] == ["Žofie"]
+        for name in ("source", "", "a\x00b", "x" * 200):
+            assert ben.get("/", params={"token": page.token, "as": name}).status_code == 400
+
+
+def test_nobody_logs_in_where_there_is_a_token(page: Served) -> None:
+    assert page.client.get("/login").headers["location"] == "/"
+    assert page.post("/login", {"name": "ann", "password": "x" * 10}).status_code == 404
+
+
+def test_who_logs_in_needs_the_right_password_and_a_wrong_name_is_told_nothing_else(tmp_path: Path) -> None:
+    project = small_project(tmp_path)
+    add_person(project, "anna", "correct horse")
+    with served(project) as here, here.stranger() as anna:
+        assert "token" not in here.ready.url
+        assert anna.get("/").headers["location"] == "/login"
+        assert anna.get("/?token=").headers["location"] == "/login"
+        assert anna.get("/login").status_code == 200
+        wrong = [
+            here.post("/login", {"name": name, "password": password}, anna)
+            for name, password in (("anna", "wrong horse"), ("nobody", "correct horse"), ("anna", ""))
+        ]
+        assert {(answer.status_code, answer.text) for answer in wrong} == {(401, wrong[0].text)}
+        assert anna.get("/api/project").status_code == 401
+        assert here.post("/login", {"name": "anna", "password": "correct horse"}, anna).status_code == 200
+        assert anna.get("/api/project").json()["login"] is True
+        assert anna.get("/api/project").json()["annotator"] == "anna"
+        assert anna.get("/login").headers["location"] == "/"
+
+        stolen = dict(anna.cookies)
+        assert here.post("/logout", {}, anna).status_code == 200
+        assert anna.get("/api/project").status_code == 401
+        with httpx.Client(base_url=here.origin, cookies=stolen, trust_env=False) as thief:
+            assert thief.get("/api/project").status_code == 401
+
+
+def test_guessing_passwords_is_slow_by_name_and_by_address(tmp_path: Path) -> None:
+    project = small_project(tmp_path)
+    add_person(project, "anna", "correct horse")
+    with served(project) as here, here.stranger() as guesser:
+        tries = [here.post("/login", {"name": "anna", "password": f"guess {n}"}, guesser) for n in range(20)]
+        assert [answer.status_code for answer in tries[:5]] == [401] * 5
+        late = [answer for answer in tries if answer.status_code == 429]
+        assert late
+        assert int(late[0].headers["Retry-After"]) >= 1
+        assert here.post("/login", {"name": "another", "password": "guess"}, guesser).status_code == 429
+
+
+def test_a_cookie_holds_over_a_restart(tmp_path: Path) -> None:
+    project = small_project(tmp_path)
+    with served(project) as before:
+        cookie = dict(before.client.cookies)
+        port = int(before.origin.rpartition(":")[2])
+    origin = f"http://127.0.0.1:{port}"
+    with served(project, door=Door(port=port)), httpx.Client(base_url=origin, cookies=cookie, trust_env=False) as same:
+        assert same.get("/api/project").status_code == 200
+
+
+# answers
+
+
+def test_an_answer_is_saved_when_it_is_acknowledged_and_brings_what_comes_next(page: Served) -> None:
+    first = page.get("/api/next", count=3)["questions"]
+    assert len(first) == 3
+    assert page.get("/api/next", count=3)["questions"] == first  # a reload
+    answer = label(first[0]["item"], 1, seconds=1.5, saw_guess=True)
+    body = {"acts": [answer], "want": 2, "holding": [question["item"] for question in first[1:]]}
+    receipt = page.post("/api/acts", body).json()
+    with sqlite3.connect(page.project.labels_db) as db:
+        row = db.execute("SELECT uid, item, kind, annotator, why, class, seconds, saw_guess FROM acts").fetchall()
+    db.close()
+    assert row == [(answer["uid"], answer["item"], "label", "ann", "spread", 1, 1.5, 1)]
+    assert receipt["saved"] == [answer["uid"]]
+    assert receipt["refused"] == []
+    assert len(receipt["questions"]) == 2
+    assert not {question["item"] for question in receipt["questions"]} & {question["item"] for question in first}
+    assert receipt["panel"]["labels"] == 1
+    assert receipt["panel"]["trainer"]["restarts"] == 0
+    assert receipt["last"] == {
+        "uid": answer["uid"], "item": answer["item"], "kind": "label", "class": 1, "name": first[0]["name"],
+    }  # fmt: skip
+    assert page.get("/api/last") == receipt["last"]
+
+
+def test_questions_do_not_tell_which_of_them_is_an_audit(tmp_path: Path) -> None:
+    with served(small_project(tmp_path, 60, audit=0.5)) as here:
+        questions = here.get("/api/next", count=20)["questions"]
+        assert all(set(question) == {"item", "name"} for question in questions)
+        here.act(*(label(question["item"]) for question in questions))
+        assert {act.why for act in written(here)} == {"audit", "spread"}
+
+
+def test_the_same_answer_sent_again_is_acknowledged_and_written_once(page: Served) -> None:
+    answer, undo = label(4, 1), {"uid": "u-undo", "item": 4, "kind": "undo"}
+    undo["undoes"] = answer["uid"]
+    for _ in range(3):
+        assert page.act(answer)["saved"] == [answer["uid"]]
+    for _ in range(3):
+        assert page.act(undo)["saved"] == ["u-undo"]
+    assert page.act(answer, answer, undo)["saved"] == [answer["uid"]] * 2 + ["u-undo"]
+    assert [act.kind for act in written(page)] == ["label", "undo"]
+    assert page.get("/api/last") is None
+
+
+@pytest.mark.parametrize(
+    ("act", "reason"),
+    [
+        ({"item": 999}, "no item"),
+        ({"item": "3"}, "no item"),
+        ({"item": [3]}, "no item"),
+        ({"item": None}, "no item"),
+        ({"item": 1e300}, "no item"),
+        ({"item": True}, "no item"),
+        ({"class": 7}, "no class"),
+        ({"class": None}, "no class"),
+        ({"class": "cat"}, "no class"),
+        ({"class": {}}, "no class"),
+        ({"kind": "delete"}, "nothing that can be done"),
+        ({"kind": ["label"]}, "nothing that can be done"),
+        ({"kind": "undo", "class": None, "undoes": "nothing"}, "no act"),
+        ({"kind": "undo", "class": None, "undoes": {"a": 1}}, "no act"),
+        ({"kind": "skip"}, "names no class"),
+        ({"uid": "a\u0000b"}, "plain text"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_alone_with_a_reason(page: Served, act: dict[str, Any], reason: str) -> None:
+    good, bad = label(1), {**label(2), **act}
+    receipt = page.act(bad, good)
+    assert receipt["saved"] == [good["uid"]]
+    assert [one["uid"] for one in receipt["refused"]] == [bad["uid"]]
+    assert reason in receipt["refused"][0]["reason"]
+    assert [one.uid for one in written(page)] == [good["uid"]]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"acts": "all"},
+        {"acts": [1]},
+        {"acts": [{"item": 1, "kind": "skip"}]},
+        {"acts": [{"uid": 7, "item": 1, "kind": "skip"}]},
+        {"acts": [{"uid": "x" * 500, "item": 1, "kind": "skip"}]},
+        {"acts": [], "want": -1},
+        {"acts": [], "want": 10_000},
+        {"acts": [], "want": True},
+        {"acts": [], "holding": ["1"]},
+        {"acts": [], "holding": list(range(500))},
+    ],
+)
+def test_a_body_without_shape_is_refused_as_a_whole(page: Served, body: dict[str, Any]) -> None:
+    assert page.post("/api/acts", body).status_code == 400
+
+
+def test_acts_are_bounded_in_number_and_size(page: Served) -> None:
+    assert page.post("/api/acts", {"acts": [label(0)] * (ACTS + 1)}).status_code == 413
+    assert page.post("/api/acts", {"acts": [], "x": "y" * 70_000}).status_code == 413
+    assert written(page) == []
+    many = [label(number % 12) for number in range(ACTS)]
+    assert len(page.act(*many)["saved"]) == ACTS
+
+
+def test_what_the_page_looked_up_itself_it_may_say(page: Served) -> None:
+    page.act(label(0, why="browse"), label(1, why="guesses"), label(2, why="audit"), label(3, why="import"))
+    assert [act.why for act in written(page)] == ["browse", "guesses", "spread", "spread"]
+
+
+def test_undo_goes_back_without_limit_and_over_a_restart(tmp_path: Path) -> None:
+    project = small_project(tmp_path)
+    given = [label(item) for item in range(5)]
+    with served(project) as here:
+        here.act(*given)
+    with served(project) as here:
+        for answer in reversed(given):
+            last = here.get("/api/last")
+            assert last["uid"] == answer["uid"]
+            here.act({"uid": f"back-{last['uid']}", "item": last["item"], "kind": "undo", "undoes": last["uid"]})
+        assert here.get("/api/last") is None
+        assert here.get("/api/panel")["labels"] == 0
+
+
+def test_nobody_undoes_what_another_did(page: Served) -> None:
+    answer = label(0)
+    page.act(answer)
+    with page.person("ben") as ben:
+        undo = {"uid": "u", "item": 0, "kind": "undo", "undoes": answer["uid"]}
+        assert "ann" in page.act(undo, client=ben)["refused"][0]["reason"]
+        taken = {**label(5), "uid": answer["uid"]}
+        assert page.act(taken, client=ben)["refused"]
+
+
+def test_people_are_not_asked_about_the_same_image(page: Served) -> None:
+    with page.person("ben") as ben:
+        mine = {question["item"] for question in page.get("/api/next", count=6)["questions"]}
+        theirs = {question["item"] for question in ben.get("/api/next?count=6").json()["questions"]}
+        assert len(mine) == len(theirs) == 6
+        assert not mine & theirs
+        with page.person("cid") as cid:
+            left = cid.get("/api/next?count=6").json()
+            assert left["questions"] == []
+            assert "ann" in left["empty"]
+
+
+def test_labels_and_class_names_are_data_whatever_they_look_like(page: Served) -> None:
+    for name in ("<script>alert(1)</script>", "'; DROP TABLE acts; --", "../../etc/passwd", "\u202ahi"):
+        answer = page.post("/api/classes", {"name": name})
+        if "\u202a" in name:  # which would turn the page's text around
+            assert answer.status_code == 400
+            continue
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.json()["name"] == name
+    names = [one["name"] for one in page.get("/api/project")["classes"]]
+    assert names == ["cat", "dog", "<script>alert(1)</script>", "'; DROP TABLE acts; --", "../../etc/passwd"]
+    assert page.post("/api/classes", {"name": " dog  "}).json() == {"id": 1, "name": "dog"}
+    for bad in ("", " ", 7, None, "x" * 101, ["a"]):
+        assert page.post("/api/classes", {"name": bad}).status_code == 400
+    page.act(label(0, 2))
+    assert "<script>" in page.client.get("/api/export/csv").text
+
+
+# looking through
+
+
+def test_history_shows_mine_or_all_page_by_page_and_what_was_marked(page: Served) -> None:
+    with page.person("ben") as ben:
+        page.act(*(label(item) for item in range(4)))
+        page.act(label(5, 1), client=ben)
+    page.act({"uid": "s", "item": 6, "kind": "skip"}, {"uid": "f", "item": 1, "kind": "flag"})
+    page.act({"uid": "d", "item": 7, "kind": "unsure"})
+    newest = page.get("/api/history", limit=3)
+    assert [act["kind"] for act in newest["acts"]] == ["unsure", "flag", "skip"]
+    assert newest["more"] is True
+    older = page.get("/api/history", limit=50, before=newest["acts"][-1]["id"])
+    assert [act["item"] for act in older["acts"]] == [3, 2, 1, 0]
+    assert older["more"] is False
+    assert older["acts"][0] | {"at": "", "uid": ""} == {
+        "uid": "", "item": 3, "kind": "label", "class": 0, "name": "003.png", "id": 4, "annotator": "ann", "at": "",
+        "label": 0,
+    }  # fmt: skip
+    assert "ben" in {act["annotator"] for act in page.get("/api/history", who="all")["acts"]}
+    for only, item in (("flagged", 1), ("skipped", 6), ("unsure", 7)):
+        assert [act["item"] for act in page.get("/api/history", only=only)["acts"]] == [item]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/history?limit=0",
+        "/api/history?before=-1",
+        "/api/history?who=you",
+        "/api/history?only=bad",
+        "/api/next?count=0",
+        "/api/guesses?class=2",
+        "/api/guesses?offset=x",
+        "/api/guesses?limit=9999",
+        "/image/1?side=0",
+        "/image/1?side=big",
+    ],
+)
+def test_queries_are_checked(page: Served, path: str) -> None:
+    answer = page.client.get(path)
+    assert answer.status_code == 400
+    assert answer.json()["kind"] == "BadRequest"
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/nothing", "/api/export/exe", "/image/12", "/image/-1", "/image/x", "/api/guess/99"]
+)
+def test_what_is_not_there_is_not_found(page: Served, path: str) -> None:
+    answer = page.client.get(path)
+    assert answer.status_code == 404
+    assert set(answer.json()) == {"error", "kind"}
+
+
+def test_the_models_guesses_are_shown_most_doubtful_first_until_somebody_speaks(tmp_path: Path) -> None:
+    project = small_project(tmp_path)
+    guesses = [0, 1] * 6
+    with begin_model(project) as run:
+        commit(run, 3, make_ranking(guesses))
+    with served(project) as here:
+        found = here.get("/api/guesses", **{"class": 1})
+        assert [one["item"] for one in found["items"]] == [1, 3, 5, 7, 9, 11]
+        assert found["total"] == 6
+        assert found["counts"] == [6, 6]
+        assert found["items"][0] == {
+            "item": 1, "name": "001.png", "guess": 1, "confidence": pytest.approx(0.586, abs=1e-3),
+            "entropy": pytest.approx(0.827, abs=1e-3),
+        }  # fmt: skip
+        here.act(
+            label(1, 1, why="guesses"),
+            label(3, 0, why="guesses"),
+            {"uid": "v", "item": 5, "kind": "veto", "class": 1, "why": "guesses"},
+        )
+        after = here.get("/api/guesses", **{"class": 1, "limit": 2, "offset": 1})
+        assert [one["item"] for one in after["items"]] == [9, 11]
+        assert after["total"] == 3
+        guess = here.get("/api/guess/7")["guess"]
+        assert guess["class"] == 1
+        assert (guess["confidence"], guess["entropy"]) == pytest.approx((0.8045, 0.3909), abs=1e-3)
+        panel = here.get("/api/panel")
+        assert (panel["iteration"], panel["pseudo"], panel["known_to_model"], panel["ready"]) == (3, 12, 6, None)
+
+
+def test_a_guess_is_not_shown_before_the_answer_to_an_audit_question(tmp_path: Path) -> None:
+    project = small_project(tmp_path, 60, audit=0.3)
+    reserved = int(project.audit_reserve()[0])
+    with begin_model(project) as run:
+        commit(run, 1, make_ranking([0] * 60))
+    with served(project) as here:
+        assert here.get(f"/api/guess/{reserved}") == {"guess": None}
+        here.act(label(reserved, 1))
+        assert here.get(f"/api/guess/{reserved}")["guess"]["class"] == 0
+        assert here.get("/api/panel")["audit"]["errors"] == 1
+
+
+def test_a_model_that_is_committed_while_people_label_is_taken_up_and_told(tmp_path: Path) -> None:
+    project = small_project(tmp_path)
+    signal = tmp_path / "committed"
+    trainer = (
+        "import json, pathlib, sys, time\n"
+        f"while not pathlib.Path({str(signal)!r}).exists(): time.sleep(0.02)\n"
+        "print(json.dumps({'committed': 1, 'model': '0001', 'known': 6, 'members': 0, 'seconds': 1}), flush=True)\n"
+        "print(json.dumps({'doing': 'training', 'share': 0.5, 'iteration': 2}), flush=True)\n"
+        "sys.stdin.read()"
+    )
+    with served(project, trainer=[sys.executable, "-c", trainer]) as here, here.person("listener") as listener:
+        assert here.get("/api/panel")["iteration"] == 0
+        with listener.stream("GET", "/api/live") as stream:
+            lines = stream.iter_lines()
+            assert "event: panel" in (next(lines), next(lines), next(lines))
+            with begin_model(project) as run:
+                commit(run, 1, make_ranking([0, 1] * 6))
+            signal.touch()
+            seen: set[str] = set()
+            while not {"event: ranking", "event: trainer"} <= seen:
+                seen.add(next(lines))
+        deadline = time.monotonic() + 20
+        while (panel := here.get("/api/panel"))["trainer"]["doing"] != "training" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert panel["iteration"] == 1
+        assert panel["trainer"]["doing"] == "training"
+        here.act(label(0), label(1))
+        question = here.get("/api/next", count=1)["questions"][0]
+        assert question["item"] == 2  # the least sure that nobody answered
+
+
+def test_a_trainer_that_dies_is_said_so_on_the_panel(tmp_path: Path) -> None:
+    dies = [sys.executable, "-c", "raise SystemExit('out of memory')"]
+    with served(small_project(tmp_path), trainer=dies) as here:
+        deadline = time.monotonic() + 30
+        while here.get("/api/panel")["trainer"]["restarts"] == 0 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        trainer = here.get("/api/panel")["trainer"]
+        assert trainer["restarts"] >= 1
+        assert "out of memory" in trainer["error"]
+        assert here.act(label(0))["saved"]  # nobody waits for it
+
+
+def test_disagreements_are_listed_with_who_said_what_and_how_far_people_agree(page: Served) -> None:
+    with page.person("ben") as ben:
+        page.act(*(label(item, item % 2) for item in range(6)))
+        page.act(*(label(item, item % 2 if item else 1, why="browse") for item in range(6)), client=ben)
+    found = page.get("/api/disagreements")
+    assert found["items"] == [
+        {"item": 0, "name": "000.png", "answers": [{"annotator": "ann", "class": 0}, {"annotator": "ben", "class": 1}]}
+    ]
+    assert found["agreement"][0]["people"] == ["ann", "ben"]
+    assert found["agreement"][0]["n"] == 6
+    assert found["agreement"][0]["kappa"] == pytest.approx(2 / 3)
+    page.act({"uid": "s", "item": 0, "kind": "settle", "class": 1})
+    assert page.get("/api/disagreements")["items"] == []
+
+
+# pictures and files
+
+
+def test_a_picture_is_served_by_id_and_asked_for_again_without_being_sent_again(page: Served) -> None:
+    first = page.client.get("/image/3?side=64")
+    assert first.headers["content-type"] == "image/png"
+    assert first.headers["cache-control"] == "private, no-cache"
+    tag = first.headers["etag"]
+    again = page.client.get("/image/3?side=64", headers={"If-None-Match": tag})
+    assert again.status_code == 304
+    assert again.content == b""
+    project = page.get("/api/project")["id"]
+    assert "immutable" in page.client.get(f"/image/3?side=64&v={project}").headers["cache-control"]
+    assert page.client.get("/image/4?side=64").headers["etag"] != tag
+    make_images(page.project.path.parent / "images", ["003.png", "003.png"], side=9)
+    changed = page.client.get("/image/3?side=64", headers={"If-None-Match": tag})
+    assert changed.status_code == 200
+    assert changed.content != first.content
+
+
+def test_what_cannot_be_shown_has_a_placeholder_with_the_reason(tmp_path: Path) -> None:
+    source = make_images(tmp_path / "images", ["a.png", "b.png", "c.png"])
+    (source / "b.png").write_bytes(b"<script>alert(1)</script>")
+    with served(make_project(tmp_path / "project", source)) as here:
+        names = {question["name"]: question["item"] for question in here.get("/api/next", count=9)["questions"]}
+        broken = here.client.get(f"/image/{names['b.png']}")
+        assert broken.status_code == 200
+        assert broken.headers["content-type"] == "image/svg+xml"
+        assert "not an image" in broken.text
+        assert "<script" not in broken.text
+        (source / "c.png").unlink()
+        assert "not there any more" in here.client.get(f"/image/{names['c.png']}").text
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static//etc/passwd", "/image/../web.key", "/project.json"]
+)
+def test_no_path_from_a_client_reaches_the_file_system(page: Served, path: str) -> None:
+    with httpx.Client(base_url=page.origin, cookies=dict(page.client.cookies), trust_env=False) as client:
+        answer = client.send(httpx.Request("GET", httpx.URL(page.origin + path), headers={"Cookie": cookie(page)}))
+    assert answer.status_code == 404
+
+
+def cookie(page: Served) -> str:
+    return "; ".join(f"{name}={value}" for name, value in page.client.cookies.items())
+
+
+def test_the_pages_own_files_are_checked_for_news_every_time(page: Served) -> None:
+    with page.stranger() as stranger:  # the page to log in on needs them, and they hold no secrets
+        script = stranger.get("/static/main.js")
+        assert script.headers["content-type"].startswith("text/javascript")
+        assert script.headers["cache-control"] == "no-cache"
+        assert stranger.get("/static/main.js", headers={"If-None-Match": script.headers["etag"]}).status_code == 304
+        assert stranger.get("/static/nothing.js").status_code == 404
+
+
+def test_only_known_kinds_of_files_are_served(tmp_path: Path) -> None:
+    (tmp_path / "a.js").write_text("1")
+    (tmp_path / "secret.key").write_text("2")
+    files = Files(tmp_path)
+    assert set(files._files) == {"a.js"}
+
+
+def test_every_format_can_be_downloaded(tmp_path: Path) -> None:
+    project = small_project(tmp_path)
+    with begin_model(project) as run:
+        commit(run, 1, make_ranking([0, 1] * 6))
+    with served(project) as here:
+        here.act(*(label(item, item % 2) for item in range(4)))
+        table = here.client.get("/api/export/csv")
+        assert 'filename="project.csv"' in table.headers["content-disposition"]
+        assert table.headers["cache-control"] == "no-store"
+        rows = list(csv.DictReader(io.StringIO(table.text)))
+        assert [row["label"] for row in rows if row["annotator"] == "ann"] == ["cat", "dog"] * 2
+        lines = here.client.get("/api/export/jsonl").text.splitlines()
+        assert json.loads(lines[0])
+        assert len(here.client.get("/api/export/label-studio").json()) == 12
+        images = zipfile.ZipFile(io.BytesIO(here.client.get("/api/export/imagefolder").content))
+        assert "project-images/cat/000.png" in images.namelist()
+        assert images.testzip() is None
+        assert here.client.get("/api/export/model").headers["content-type"] == "application/zip"
+        more = [here.client.get("/api/export/csv").status_code for _ in range(12)]
+        assert 429 in more  # each reads everything there is
+    assert not list(project.path.glob(".export-*"))
+    assert (tmp_path / "images" / "000.png").exists()
+
+
+def test_an_export_that_cannot_be_made_says_why(page: Served) -> None:
+    answer = page.client.get("/api/export/model")
+    assert answer.status_code in (400, 503)
+    assert "no trained model yet" in answer.json()["error"]
+    assert not list(page.project.path.glob(".export-*"))
+
+
+# news
+
+
+def test_everyone_hears_of_labels_and_classes_and_streams_end_with_the_server(tmp_path: Path) -> None:
+    heard: list[str] = []
+    panels: list[dict[str, Any]] = []
+    ended = threading.Event()
+    with served(small_project(tmp_path)) as here:
+
+        def listen() -> None:
+            with here.person("listener") as listener, listener.stream("GET", "/api/live", timeout=60) as stream:
+                assert stream.headers["content-type"].startswith("text/event-stream")
+                for line in stream.iter_lines():
+                    heard.append(line)
+                    if line.startswith("data: {") and '"labels"' in line:
+                        panels.append(json.loads(line.removeprefix("data: ")))
+            ended.set()
+
+        thread = threading.Thread(target=listen)
+        thread.start()
+        deadline = time.monotonic() + 30
+        while not panels and time.monotonic() < deadline:
+            time.sleep(0.02)
+        here.act(label(0), label(1))
+        here.post("/api/classes", {"name": "fish"})
+        while not (panels[-1]["labels"] == 2 and "event: classes" in heard) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert panels[-1]["labels"] == 2
+        assert "event: classes" in heard
+    assert ended.wait(20)
+    thread.join()
+
+
+def test_streams_are_bounded(page: Served) -> None:
+    streams, parts = [], []  # a stream ends when whoever reads it is forgotten
+    try:
+        for _ in range(8):
+            request = page.client.build_request("GET", "/api/live")
+            streams.append(page.client.send(request, stream=True))
+            parts.append(streams[-1].iter_raw())
+            next(parts[-1])
+        assert page.client.get("/api/live").status_code == 429
+    finally:
+        for stream in streams:
+            stream.close()
+    assert page.client.head("/api/live").status_code == 405
+
+
+def test_the_panel_adds_up(page: Served) -> None:
+    page.act(label(0, 0, seconds=1.0), label(1, 1, seconds=3.0), {"uid": "s", "item": 2, "kind": "skip"})
+    page.act({"uid": "d", "item": 3, "kind": "unsure"}, {"uid": "f", "item": 0, "kind": "flag"})
+    panel = page.get("/api/panel")
+    assert {name: panel[name] for name in ("labels", "by_class", "answers", "skipped", "unsure", "flagged")} == {
+        "labels": 2, "by_class": [1, 1], "answers": 3, "skipped": 1, "unsure": 1, "flagged": 1,
+    }  # fmt: skip
+    assert panel["median_seconds"] == 2.0
+    assert panel["people"] == [{"name": "ann", "labels": 2}]
+    assert panel["ready"] == {"need": [{"class": 0, "have": 0, "need": 3}, {"class": 1, "have": 1, "need": 3}]}
+    assert set(panel) == {
+        "labels", "by_class", "answers", "skipped", "unsure", "flagged", "pseudo", "known_to_model", "iteration",
+        "median_seconds", "audit", "target", "good_enough", "standstill", "history", "trainer", "people",
+        "disagreements", "ready",
+    }  # fmt: skip
+
+
+def test_every_answer_has_the_policy_that_lets_nothing_foreign_in(page: Served) -> None:
+    for path in ("/", "/api/project", "/image/0", "/static/main.js", "/nowhere"):
+        answer = page.client.get(path)
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "server" not in answer.headers
+    assert page.client.get("/api/project").headers["cache-control"] == "no-store"
+    assert page.client.post("/api/acts", content=b"{}", headers={"Content-Type": "text/plain"}).status_code == 403
+    assert page.client.post("/api/acts", content=b"{}", headers={**CHANGE, "Content-Type": "x"}).status_code == 415
+
+
+def test_a_second_server_for_the_same_project_is_refused(page: Served) -> None:
+    with pytest.raises(StoreError, match="in use by process"), served(page.project, trainer=IDLE):
+        pass
