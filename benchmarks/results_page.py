@@ -33,8 +33,8 @@ best, which may be chance; it was then given 100, so that questions come evenly 
 
 def page(images: Path = IMAGES) -> str:
     """Make the text of the page, and its figures in a folder."""
-    notes = Path(__file__).with_name("results_notes.md")
-    lines = [docs_page(PAPER, images, notes).rstrip("\n"), "\n", _QUICK]
+    template = Path(__file__).with_name("results_notes.md")
+    lines = [docs_page(PAPER, images, template).rstrip("\n").format(**_toy()), "\n", _QUICK]
     for name, ours in sorted(_quick_preset().items(), key=lambda item: -statistics.mean(item[1])):
         lines.append(f"| {name} | {statistics.mean(ours):.2f} | {min(ours):.2f} to {max(ours):.2f} | {len(ours)} |\n")
     return "".join(lines)
@@ -45,6 +45,25 @@ def readme(before: str) -> str:
     table = readme_table(Results.open(PAPER)).strip()
     marked = re.compile(r"(<!-- results -->\n).*?(\n<!-- end of results -->)", flags=re.DOTALL)
     return marked.sub(lambda found: f"{found[1]}{table}{found[2]}", before)
+
+
+def _toy() -> dict[str, str]:
+    """Look up the numbers that the notes on the toy speak of."""
+    limit = json.loads((ROOT / "results" / "toy-limit.json").read_text("utf-8"))
+    rows = [record for record in Results.open(PAPER).records() if record.cell.experiment == "toy"]
+    ours = {(record.cell.row, record.cell.run): 100 * (record.accuracy or 0.0) for record in rows}
+    runs = sorted(run for row, run in ours if row == "1000-labels")
+    here = statistics.mean(limit["by_seed"][run] for run in runs)
+    gap = here - statistics.mean(ours["1000-labels", run] for run in runs)
+    gains = [ours["semi-supervised", run] - ours["initial", run] for run in runs]
+    return {
+        "toy_here": f"{here:.2f}",
+        "toy_limit": f"{limit['limit']:.2f}",
+        "toy_gap": f"{gap:.2f}",
+        "toy_loss": f"{-statistics.mean(gains):.2f}",
+        "toy_worst": f"{-min(gains):.1f}",
+        "toy_best": f"{max(gains):.1f}",
+    }
 
 
 def _quick_preset() -> dict[str, list[float]]:

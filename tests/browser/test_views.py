@@ -281,7 +281,7 @@ def test_the_panel_follows_the_server(serve: Serve, visit: Open) -> None:
     expect(panel).to_contain_text("started again 2 times")
     expect(panel).to_contain_text("The trainer ended with code 1.")
     served.tell("trainer", {"doing": "infer pool", "share": 0.25})
-    expect(panel.locator(".doing")).to_contain_text("Infer pool")
+    expect(panel.locator(".doing")).to_contain_text("Looking at all images")
     expect(panel.locator("progress")).to_have_attribute("value", "0.25")
 
 

@@ -30,7 +30,7 @@ from deepbass.session.rows import Rows
 from deepbass.session.voice import Voice
 from deepbass.store.rundir import RunDir
 
-PATIENCE = 20  # iterations without any change of labels after which more training gains nothing
+PATIENCE = 100  # iterations without any change of labels after which more training gains nothing
 POLL_SECONDS = 0.5
 _SOURCE = "journal"  # of the answers in the run's own rows: the words of people are in the project's journal
 

@@ -5,7 +5,7 @@ import { counted } from "./words.js";
 
 const FORMATS = [
   ["csv", "CSV table", "One row an image: name, label, who gave it and why. For spreadsheets and pandas."],
-  ["jsonl", "JSON lines", "Every act of labelling, one a line, in order: answers, skips, flags, what was taken back."],
+  ["jsonl", "JSON lines", "One image a line, with all that was said about it: every person's answer, skips, flags, the model's guess."],
   ["label-studio", "Label Studio", "JSON that Label Studio can import."],
   ["imagefolder", "Image folder (zip)", "The labelled images, a folder a class. For torchvision, fastai and Keras."],
   ["model", "Model (zip)", "The newest weights as safetensors, with their settings and classes."],

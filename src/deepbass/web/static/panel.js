@@ -5,6 +5,18 @@ import { el, letGo, named, put, say, soft } from "./dom.js";
 import { className } from "./store.js";
 import { capital, counted, number, percent, seconds } from "./words.js";
 
+/** What the trainer says it does, in words for people. */
+const DOING = {
+  "infer pool": "looking at all images",
+  "infer known": "looking at labelled images",
+  training: "learning",
+  "initial training": "learning the first labels",
+  evaluating: "measuring itself",
+  loading: "loading the images",
+  waiting: "waiting for labels",
+  idle: "done with all labels so far",
+};
+
 /** @param {{store: any}} options */
 export function createPanel({ store }) {
   const summary = el("span", { class: "brief" });
@@ -115,7 +127,7 @@ function drawTrainer(node, panel) {
   const where = panel.iteration ? `, iteration ${number(panel.iteration)}` : "";
   put(
     node,
-    el("p", { class: "doing" }, capital(`${doing || "not running"}${where}`)),
+    el("p", { class: "doing" }, capital(`${DOING[doing] ?? (doing || "not running")}${where}`)),
     el("progress", { max: 1, value: typeof share === "number" ? share : 0, "aria-label": "Progress of this step" }),
     panel.known_to_model ? soft(`The model knows ${counted(panel.known_to_model, "label")}.`) : null,
     note ? soft(named(note)) : null,
