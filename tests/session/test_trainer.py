@@ -14,8 +14,7 @@ import pytest
 
 from deepbass.core.errors import ConfigError, DeepBassError, StoreError
 from deepbass.label.project import Settings
-from deepbass.session import project_trainer
-from deepbass.session.model_run import PATIENCE
+from deepbass.session import model_run, project_trainer
 from deepbass.session.project_trainer import RANKED, labelling_config
 from deepbass.store.lock import take_lock
 from deepbass.store.rundir import RunDir
@@ -257,7 +256,14 @@ def test_labels_taken_back_are_done_without_as_long_as_two_classes_remain(here: 
     assert here.model().name == "0001"
 
 
-def test_it_idles_after_a_while_without_change_until_a_label_comes(here: World) -> None:
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Make the trainer idle sooner."""
+    monkeypatch.setattr(model_run, "PATIENCE", 5)
+    return 5
+
+
+def test_it_idles_after_a_while_without_change_until_a_label_comes(here: World, impatient: int) -> None:
     here.begin()
     idle_at: list[int] = []
 
@@ -270,14 +276,30 @@ def test_it_idles_after_a_while_without_change_until_a_label_comes(here: World) 
             item = int(here.ranking().score.argmax())
             if len(idle_at) == 1:
                 here.act(item, "skip")  # changes nothing
-                here.label(here.reserve[0], why="audit")  # nor does this
                 here.act(item, "veto", int(here.ranking().guess[item]), "guesses")
             else:
                 here.label(item)
         return False
 
     here.train(commit, doing)
-    assert idle_at == [PATIENCE, 2 * PATIENCE + 1]
+    assert idle_at == [impatient, 2 * impatient + 1]
+
+
+def test_an_audit_answer_is_scored_by_one_more_iteration_although_nothing_is_learned_from_it(
+    here: World, impatient: int
+) -> None:
+    here.begin()
+    idle_at: list[int] = []
+
+    def doing(what: str) -> bool:
+        if what == "idle" and (not idle_at or here.newest().iteration > idle_at[-1]):
+            idle_at.append(here.newest().iteration)
+            here.label(here.reserve[len(idle_at)], why="audit")
+        return len(idle_at) == 3
+
+    here.train(lambda iteration: False, doing)
+    assert idle_at == [impatient, impatient + 1, impatient + 2]
+    assert here.newest().info["audited"] == 2
 
 
 def test_a_new_class_begins_a_new_model_at_once_with_all_labels_known(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ class ModelRun:
         self._vetoes_before: Vetoes = {}
         self._new_items = 0  # that were mentioned
         self._quiet = 0  # iterations since anything changed
+        self._audited = 0  # audit answers that the last commit was scored with
 
     @classmethod
     def create(
@@ -142,7 +143,8 @@ class ModelRun:
         if len(np.unique(said[said != UNKNOWN])) < 2:  # most labels were taken back
             return _WAITING
         changed = not np.array_equal(said, state.labels.answer) or self._oracle.vetoes() != self._vetoes_before
-        return _IDLE if self._quiet >= PATIENCE and not changed else None
+        unscored = len(self._heard.ledger.audit_labels()) != self._audited  # "good enough" goes by what is committed
+        return _IDLE if self._quiet >= PATIENCE and not changed and not unscored else None
 
     def _mention_new_items(self) -> None:
         new = self._heard.items() - self._material.rows.count
@@ -167,7 +169,8 @@ class ModelRun:
         changed = len(step.answers.ids) > 0 or self._vetoes != self._vetoes_before
         quiet = 0 if changed else self._quiet + 1
         metrics = measure(replace(step, asked=NO_IDS), np.full(len(labels), UNKNOWN), float("nan"))
-        audit = error_estimate(ranking.predicted, self._heard.ledger.audit_labels())
+        audit_labels = self._heard.ledger.audit_labels()
+        audited, audit = len(audit_labels), error_estimate(ranking.predicted, audit_labels)
         metrics |= {"audit": audit.n if audit else 0, "audit_errors": audit.errors if audit else 0}
         seconds = dict(self._learner.seconds)
         self._learner.seconds.clear()
@@ -177,12 +180,14 @@ class ModelRun:
             LABELS_FILE: pack_labels(labels, self._material.rows.items),
             RANKING_FILE: ranking.pack(),
         }
-        info = {"quiet": quiet, "vetoes": [[row, sorted(classes)] for row, classes in self._vetoes.items()]}
+        vetoes = [[row, sorted(classes)] for row, classes in self._vetoes.items()]
+        info = {"quiet": quiet, "audited": audited, "vetoes": vetoes}
         with uninterrupted():
             # the checkpoint first: the commit makes it count, so that a kill in between loses only this iteration
             self._run.checkpoints.save(state.iteration, files, info)
             self._run.events.commit_step(state.iteration, metrics, seconds, NO_IDS, step.answers, _SOURCE)
             self.state, self._ranking, self._quiet, self._vetoes_before = state, ranking, quiet, self._vetoes
+            self._audited = audited
         self._voice.iteration = state.iteration + 1
         saving = time.perf_counter() - start
         self._learner.seconds["save"] += saving  # counted with the next iteration
@@ -215,7 +220,7 @@ class ModelRun:
         self._learner.restore(checkpoint.files[LEARNER_FILE])
         self._ranking = Ranking.unpack(checkpoint.files[RANKING_FILE])
         self._vetoes_before = {row: frozenset(classes) for row, classes in checkpoint.info["vetoes"]}
-        self._quiet = checkpoint.info["quiet"]
+        self._quiet, self._audited = checkpoint.info["quiet"], checkpoint.info["audited"]
         self.state = State(unpack_labels(checkpoint.files[LABELS_FILE], len(self.classes)), checkpoint.iteration)
 
 
