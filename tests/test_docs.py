@@ -73,3 +73,23 @@ def test_the_page_of_results_its_figures_and_the_readme_are_what_the_result_file
     readme = results_page.README.read_text(encoding="utf-8")
     assert readme == results_page.readme(readme)
     assert "| MNIST, 100 labels |" in readme
+
+
+def test_what_the_guide_says_was_measured_is_in_the_result_files() -> None:
+    import json
+
+    words = " ".join((ROOT / "docs" / "labelling.md").read_text(encoding="utf-8").split())
+    web = json.loads((ROOT / "benchmarks" / "results" / "web.json").read_text())
+    waits = web["milliseconds"]
+    assert (web["settings"]["people"], web["errors"]) == (50, 0)
+    assert f"of {web['answers']:,} answers half" in words
+    assert (
+        f"within {waits['p50']:g} ms, 99 of 100 within {waits['p99']:g} ms, the slowest in {waits['p100']:g} ms"
+        in words
+    )
+    person = json.loads((ROOT / "results" / "label-mnist.json").read_text())["runs"][-1]
+    audit = person["audit"]
+    assert f"{audit['n']} of them audit answers" in words
+    assert f"is {100 * person['test_error']:.2f} %" in words
+    shown = [f"{100 * audit[name]:.1f} %" for name in ("estimate", "low", "high")]
+    assert "said {}, between {} and {}.".format(*shown) in words
