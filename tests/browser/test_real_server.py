@@ -150,6 +150,7 @@ def test_label_undo_reload_and_a_server_killed_in_the_midst(real: RealServed, vi
     seen = [answer(ann) for _ in range(4)]
     ann.image()
     ann.page.keyboard.press("u")
+    expect(ann.page.locator(".echo")).to_contain_text("Taken back")
     assert ann.image() == seen.pop()
     ann.saved()
     ann.page.reload()
@@ -169,6 +170,7 @@ def test_label_undo_reload_and_a_server_killed_in_the_midst(real: RealServed, vi
     ann.page.reload()
     ann.image()
     ann.page.keyboard.press("u")  # across the restart
+    expect(ann.page.locator(".echo")).to_contain_text("Taken back")
     assert ann.image() == seen[-1]
 
 

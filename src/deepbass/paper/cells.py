@@ -9,6 +9,7 @@ from typing import Any
 from deepbass.core.config import Config
 
 STARTED, FINISHED, FAILED = "started", "finished", "failed"
+INTERRUPTED = 130  # a worker's exit code after Ctrl-C or a polite kill
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -16,12 +17,14 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from deepbass.core.errors import ConfigError
-from deepbass.paper.cells import FAILED, Cell, Record
+from deepbass.paper.cells import FAILED, INTERRUPTED, Cell, Record
 from deepbass.paper.progress import Progress
 from deepbass.paper.results import Results
 from deepbass.store.files import now
 from deepbass.store.lock import take_lock
 
+# a worker that was asked to end: by its own hand, or before it could see to it, in the midst of its imports
+_ASKED_TO_END = frozenset({INTERRUPTED, -signal.SIGINT, -signal.SIGTERM})
 _TAIL = 2_000  # characters of a dead worker's last words that are kept
 _LONG_ENOUGH = 30.0  # seconds a worker has to end politely
 
@@ -162,12 +165,18 @@ class _Crew:
     def _ended(self, cell: Cell, code: int, last_words: str) -> None:
         record = self.results.read(cell)
         if record is None or not record.finished:
-            error = record.error if record and record.status == FAILED else None
-            how = f"the worker ended with code {code}" if code >= 0 else f"the worker was killed by signal {-code}"
-            error = error or f"{how}. {last_words}".strip()
-            record = Record(
-                cell, FAILED, record.started_at if record else now(), now(), cell.config.as_dict(), error=error
-            )
-            self.results.write(record)
+            record = self._failed(cell, record, code, last_words)
+            if (
+                code not in _ASKED_TO_END
+            ):  # Ctrl-C reaches workers first: such a cell is only begun, and will be gone on with
+                self.results.write(record)
         self.progress.end(cell, record.finished)
         self.audience.on_end(cell, record)
+
+    def _failed(self, cell: Cell, record: Record | None, code: int, last_words: str) -> Record:
+        """Say how a worker failed: in its own words, if it had the time to write them down."""
+        error = record.error if record and record.status == FAILED else None
+        how = f"the worker ended with code {code}" if code >= 0 else f"the worker was killed by signal {-code}"
+        how = "the worker was interrupted" if code in _ASKED_TO_END else how
+        error = error or f"{how}. {last_words}".strip()
+        return Record(cell, FAILED, record.started_at if record else now(), now(), cell.config.as_dict(), error=error)

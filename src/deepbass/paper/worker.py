@@ -25,7 +25,7 @@ from deepbass.core.config import Config
 from deepbass.core.errors import DeepBassError, StoreError
 from deepbass.data.load import Data, load
 from deepbass.learn.memory import keep_freed_memory
-from deepbass.paper.cells import FAILED, FINISHED, STARTED, Cell, Record
+from deepbass.paper.cells import FAILED, FINISHED, INTERRUPTED, STARTED, Cell, Record
 from deepbass.paper.results import Results
 from deepbass.paper.thumbnail import thumbnail
 from deepbass.session.field import FIELD_FILE
@@ -163,7 +163,7 @@ def main() -> None:
         with term_like_ctrl_c():
             run_cell(cell, Results.open(Path(job["out"])), folder=job["folder"] and Path(job["folder"]), watch=watch)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except DeepBassError as error:
         sys.exit(str(error))
 
