@@ -149,7 +149,7 @@ def reproduce(
     ] = None,
     runs: Annotated[int | None, typer.Option(help="Runs of each row. [default: 10 in full, 5 in quick]")] = None,
     tier: Annotated[
-        str, typer.Option(help="full: the paper's protocol. quick: all rows in about two hours.")
+        str, typer.Option(help="full: the paper's protocol. quick: a reduction, hours instead of days.")
     ] = "quick",
     workers: Annotated[int, typer.Option(help="Cells to run side by side, sharing the cores.")] = 1,
     folder: Folder = None,

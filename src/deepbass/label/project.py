@@ -23,8 +23,8 @@ from deepbass.label.ledger import Ledger
 from deepbass.label.names import clean_name
 from deepbass.label.project_file import FORMAT, make_folder, read_about, write_about
 from deepbass.label.settings import Settings
-from deepbass.label.writer_lock import take_writer_lock
 from deepbass.store.files import now, sync_folder
+from deepbass.store.lock import take_lock
 
 if TYPE_CHECKING:
     from deepbass.label.items import Items
@@ -33,6 +33,10 @@ __all__ = ["Listed", "Need", "Project", "Settings", "TakenUp"]
 
 DB_FILE = "labels.db"
 MODELS_FOLDER = "models"
+LOCK_FILE = "labels.lock"
+_ONE_WRITER = (
+    "Labels are written by one process at a time: use the page that is open, or stop it first; exporting needs no lock."
+)
 SOURCE = "source"  # the annotator of labels that the source brings
 
 _LATER_SHARE = 0.2  # of items that come later: a project begun with a few images may grow a hundredfold
@@ -160,7 +164,7 @@ class Project:
 
     def lock(self) -> BaseFileLock:
         """Become the one who writes labels, or say who is. The lock is held already; ``with`` or release() frees it."""
-        return take_writer_lock(self.path)
+        return take_lock(self.path, LOCK_FILE, _ONE_WRITER)
 
     # the source
 
