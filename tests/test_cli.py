@@ -222,7 +222,7 @@ WRONG_CALLS: dict[str, tuple[BadInput, str]] = {
     "an empty folder": (lambda tmp: ["run", empty(tmp / "nothing")], "has no images"),
     "a truncated IDX file": (lambda tmp: ["run", short_idx(tmp / "idx")], "train-images-idx3-ubyte"),
     "no run": (lambda tmp: ["resume", tmp / "none"], "does not exist"),
-    "no run to report": (lambda tmp: ["report", tmp], "not a run directory"),
+    "no run to report": (lambda tmp: ["report", tmp], "is not a run"),
 }
 
 

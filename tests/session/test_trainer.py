@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -453,6 +454,29 @@ def test_an_error_that_nobody_thought_of_keeps_its_traceback_and_ends_with_code_
     assert code == 1
     assert said[-1] == {"error": "RuntimeError: oh no"}
     assert "Traceback" in stderr
+
+
+BIG_AND_LIMITED = """
+import math, resource
+from torch import nn
+
+def make(shape, classes):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+    wide = 2_000_000 // math.prod(shape)
+    return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), wide), nn.Dropout(), nn.Linear(wide, classes))
+"""
+
+
+def test_a_disk_with_no_room_for_the_model_is_said_with_what_to_do(tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text(BIG_AND_LIMITED)
+    with world(tmp_path, config={**QUICK, "model": f"{own}:make"}) as here:
+        here.begin()
+        code, said, stderr = ended(here)
+    assert code == 2
+    assert re.match(r"Cannot write checkpoint 0 in .*0001: File too large \(.* MB free\)", said[-1]["error"])
+    assert said[-1]["error"].endswith("No iteration was saved yet: make room, and training goes on by itself.")
+    assert stderr == ""
 
 
 # settings

@@ -67,7 +67,7 @@ BIG_STEP = "run.events.describe(1, 'x' * 10_000_000, None)"
 def test_a_real_limit_of_the_system_is_a_store_error(path: Path, write: str) -> None:
     code = f"{LIMIT_FILE_SIZE}\nwith RunDir.open(sys.argv[1]) as run: {write}"
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=False)
-    assert "StoreError: Cannot write" in done.stderr
+    assert "WriteError: Cannot write" in done.stderr
     assert "Everything up to iteration 0 is safe" in done.stderr
     check_it_goes_on(path)
 

@@ -197,7 +197,7 @@ def test_others_read_and_answer_while_one_trains(events: Events) -> None:
 
 
 def test_waiting_in_vain_for_a_writer_is_a_store_error(events: Events, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepbass.store.database._BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("deepbass.store.sqlite._BUSY_SECONDS", 0.05)
     impatient = Events(events.path)
     events._db.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match=r"database is locked\. Another process has been writing"):

@@ -68,7 +68,7 @@ def test_copying_the_directory_moves_the_run(tmp_path: Path) -> None:
 def test_an_existing_run_is_never_overwritten(tmp_path: Path) -> None:
     path = some_run(tmp_path / "run")
     before = (path / "run.json").read_bytes()
-    with pytest.raises(StoreError, match=r"exists and holds a run: `deepbass resume .*run` goes on with it"):
+    with pytest.raises(StoreError, match=r"holds a run already: `deepbass resume .*run` goes on with it"):
         make(path)
     assert (path / "run.json").read_bytes() == before
 
@@ -98,7 +98,7 @@ def test_what_is_not_a_run_does_not_open_and_stays_untouched(tmp_path: Path) -> 
     for lock in (True, False):
         with pytest.raises(StoreError, match="does not exist"):
             RunDir.open(tmp_path / "nowhere", lock=lock)
-        with pytest.raises(StoreError, match="not a run directory, or one that was killed while being made"):
+        with pytest.raises(StoreError, match="not a run, or one that was killed while being made"):
             RunDir.open(tmp_path, lock=lock)
     assert not list(tmp_path.iterdir())
 

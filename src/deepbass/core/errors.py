@@ -19,3 +19,11 @@ class NoDropoutError(DeepBassError):
 
 class StoreError(DeepBassError):
     """A run directory that cannot be made, read, locked or written."""
+
+
+class WriteError(StoreError):
+    """A disk that is full or read-only. ``what`` happened is the same for all, what to do next is not."""
+
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(f"{what}: {advice}.")
+        self.what = what

@@ -1,4 +1,4 @@
-"""The SQLite file of a project: its tables, how it is opened, and what its errors mean.
+"""The SQLite file of a project: its tables, and the error for a disk that has no room for more of it.
 
 Acts and classes are only ever added, and an item keeps its name for ever; triggers see to it, so that no other program
 changes what people said by mistake either.
@@ -6,21 +6,16 @@ changes what people said by mistake either.
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
 
 from deepbass.core.errors import StoreError
 from deepbass.label.acts import KINDS, WHYS, WITH_CLASS
+from deepbass.store.files import free_space
+from deepbass.store.sqlite import Layout
 
 FORMAT = 1  # of the tables; another number means another layout
-
-Mode = Literal["rwc", "rw", "ro"]  # SQLite's own names: make it, write, read
-
-_BUSY_SECONDS = 30.0
 
 
 def _listed(words: Iterable[str]) -> str:
@@ -90,79 +85,12 @@ _TRIGGERS = "".join(
     )
 )
 
-
-def connect(path: Path, mode: Mode) -> sqlite3.Connection:
-    """Open the database, in mode "rwc" after making its tables."""
-    with explained(path, "open the database"):
-        try:
-            return _connect(path, f"mode={mode}")
-        except sqlite3.OperationalError as error:
-            # on a read-only disk SQLite cannot make its -shm file; without a -wal file nothing is lost by doing without
-            wal = path.with_name(path.name + "-wal")
-            if mode != "ro" or not _is(error, "READONLY", "CANTOPEN") or (wal.exists() and wal.stat().st_size):
-                raise
-            return _connect(path, "mode=ro&immutable=1")
+PROJECT_DB = Layout(FORMAT, _TABLES + _TRIGGERS, "restore the project from a copy", threads=True)
 
 
-def _connect(path: Path, options: str) -> sqlite3.Connection:
-    db = sqlite3.connect(
-        f"{path.resolve().as_uri()}?{options}",
-        uri=True,
-        timeout=_BUSY_SECONDS,
-        isolation_level=None,  # transactions begin where the code says BEGIN, nowhere else
-        check_same_thread=False,  # the journal lets one thread in at a time
+def no_room(doing: str, path: Path, error: sqlite3.Error) -> StoreError:
+    """Make the error for a write that found no room."""
+    return StoreError(
+        f"Cannot {doing} in {path}: {error}. Nothing of it was written, and all labels before it are safe: "
+        f"make room ({free_space(path.parent)}), then try again."
     )
-    try:
-        if options == "mode=rwc":
-            db.execute("PRAGMA journal_mode = WAL")
-            db.executescript(f"BEGIN; {_TABLES} {_TRIGGERS} PRAGMA user_version = {FORMAT}; COMMIT;")
-        db.execute("PRAGMA synchronous = FULL")  # a commit that returned is on the disk
-        db.execute("PRAGMA foreign_keys = ON")
-        (found,) = db.execute("PRAGMA user_version").fetchone()
-        if found != FORMAT:
-            raise StoreError(
-                f"{path} has format {found}, not {FORMAT}: it belongs to another version of deepbass, was swapped, or "
-                "is damaged. Use that version, or restore the project from a copy."
-            )
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-@contextmanager
-def explained(path: Path, doing: str) -> Iterator[None]:
-    """Turn SQLite's errors into ones that say what was being done, where, and what to do next."""
-    try:
-        yield
-    except sqlite3.ProgrammingError:  # a mistake in the calling code, such as a closed database; not in the file
-        raise
-    except sqlite3.DatabaseError as error:
-        raise StoreError(f"Cannot {doing} in {path}: {error}. {_advice(error, path)}") from error
-
-
-def _advice(error: sqlite3.Error, path: Path) -> str:
-    if _is(error, "FULL", "IOERR"):
-        return (
-            f"Nothing of it was written, and all labels before it are safe: make room ({_free(path)}), then try again."
-        )
-    if _is(error, "BUSY", "LOCKED"):
-        return f"Another process has been writing for {_BUSY_SECONDS:.0f} s: wait for it or end it, then try again."
-    if _is(error, "CORRUPT", "NOTADB"):
-        return "The file is damaged: restore the project from a copy."
-    if _is(error, "CONSTRAINT"):
-        return "Nothing was written."
-    return "Check that the file exists, that you may read and write it and its folder, and that the disk has room."
-
-
-def _free(path: Path) -> str:
-    try:
-        return f"{shutil.disk_usage(path.parent).free / 1e6:,.1f} MB free"
-    except OSError:
-        return "free space unknown"
-
-
-def _is(error: sqlite3.Error, *kinds: str) -> bool:
-    # extended names such as SQLITE_READONLY_DIRECTORY begin with the kind
-    name = getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_")
-    return name.startswith(kinds)

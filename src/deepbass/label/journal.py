@@ -6,17 +6,19 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, Self
 
 from deepbass.core.errors import DataError, StoreError
 from deepbass.label.acts import Act, NewAct, Why
-from deepbass.label.database import Mode, connect, explained
+from deepbass.label.database import PROJECT_DB, no_room
 from deepbass.label.entry import COLUMNS, Entry, Refused, next_id, to_act
 from deepbass.label.leases import Lease
 from deepbass.label.names import clean_name
 from deepbass.store.files import now
+from deepbass.store.sqlite import Mode, connect, explained
 
 __all__ = ["ItemChanges", "ItemRow", "Journal", "Lease", "Refused"]
 
@@ -47,7 +49,7 @@ class Journal:
     def __init__(self, path: Path, mode: Mode) -> None:
         self.path = path
         self._turn = RLock()
-        self._db = connect(path, mode)
+        self._db = connect(path, mode, PROJECT_DB)
 
     @classmethod
     def create(cls, path: Path, names: Sequence[str], classes: Sequence[str] = (), by: str = "") -> Self:
@@ -108,7 +110,7 @@ class Journal:
 
     def item_count(self) -> int:
         """Count the items, those gone included."""
-        with self._turn, explained(self.path, "read"):
+        with self._turn, explained(self.path, "read", PROJECT_DB):
             return next_id(self._db, "items")
 
     def update_items(self, names: Sequence[str]) -> ItemChanges:
@@ -191,7 +193,7 @@ class Journal:
             )
 
     def _rows(self, select: str, *values: int) -> list[tuple[Any, ...]]:
-        with self._turn, explained(self.path, "read"):
+        with self._turn, explained(self.path, "read", PROJECT_DB):
             return self._db.execute(f"SELECT {select}", values).fetchall()
 
     @contextmanager
@@ -201,7 +203,8 @@ class Journal:
         What is not durable survives the end of the process, at any moment, but maybe not a power cut: that is enough
         for a lease, and spares a wait for the disk. The next durable commit takes it along.
         """
-        with self._turn, explained(self.path, f"write {what}"):
+        doing = f"write {what}"
+        with self._turn, explained(self.path, doing, PROJECT_DB, partial(no_room, doing, self.path)):
             self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             with self._db:  # commits, or rolls back on any error
                 self._db.execute("BEGIN IMMEDIATE")

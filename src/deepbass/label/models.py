@@ -17,9 +17,10 @@ from deepbass.label.estimate import Estimate, scored
 from deepbass.label.project import Project
 from deepbass.label.ranking import RANKING_FILE, Ranking
 from deepbass.store.checkpoints import Checkpoint
-from deepbass.store.database import DB_FILE, connect, explained
+from deepbass.store.database import DB_FILE, RUN_DB
 from deepbass.store.rows import StepRow
 from deepbass.store.rundir import RunDir
+from deepbass.store.sqlite import connect, explained
 
 _TRIES = 5  # at a checkpoint that is removed, or swapped for the same iteration done again, while it is read
 _PAUSE_SECONDS = 0.02
@@ -149,7 +150,7 @@ def _begun(models: Path) -> list[Path]:
 def _committed(path: Path, before: Model | None) -> tuple[_Mark, list[StepRow]]:
     """Read the committed steps; of a run that was read before, only what is new."""
     file = path / DB_FILE
-    with closing(connect(file, "ro")) as db, explained(file, "read"):
+    with closing(connect(file, "ro", RUN_DB)) as db, explained(file, "read", RUN_DB):
         db.execute("BEGIN")  # all from one moment
         newest = "SELECT (SELECT ifnull(max(id), 0) FROM steps), (SELECT ifnull(max(id), 0) FROM rewinds)"
         mark = _Mark(*db.execute(newest).fetchone())

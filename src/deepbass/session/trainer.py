@@ -17,7 +17,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from deepbass.core.errors import DeepBassError
+from deepbass.core.errors import DeepBassError, WriteError
 from deepbass.session.interrupt import term_like_ctrl_c
 from deepbass.session.voice import Voice
 
@@ -40,6 +40,9 @@ def main() -> None:
             _train(given.project, given.data, voice)
     except KeyboardInterrupt:
         sys.exit(130)
+    except WriteError as error:
+        voice.error(f"{error.what}: make room, and training goes on by itself.")
+        sys.exit(2)
     except DeepBassError as error:
         voice.error(str(error))
         sys.exit(2)

@@ -7,6 +7,7 @@ import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 
 from deepbass.core.errors import StoreError
 from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids
-from deepbass.store.database import Mode, connect, explained
+from deepbass.store.database import RUN_DB, no_room
 from deepbass.store.files import now
 from deepbass.store.rows import AnswerRow, Description, QuestionRow, StepRow
+from deepbass.store.sqlite import Mode, connect, explained
 
 
 class Events:
@@ -26,7 +28,7 @@ class Events:
 
     def __init__(self, path: Path, mode: Mode = "rw") -> None:
         self.path = path
-        self._db = connect(path, mode)
+        self._db = connect(path, mode, RUN_DB)
 
     def close(self) -> None:
         """Close the database; SQLite then folds its -wal file back into it."""
@@ -139,13 +141,15 @@ class Events:
         }
 
     def _rows(self, select: str, *values: int) -> list[tuple[Any, ...]]:
-        with explained(self.path, "read"):
+        with explained(self.path, "read", RUN_DB):
             return self._db.execute(f"SELECT {select}", values).fetchall()
 
     @contextmanager
     def _writing(self, what: str) -> Iterator[sqlite3.Connection]:
         """Open the one transaction in which ``what`` is written: all of it or nothing."""
-        with explained(self.path, f"write {what}", self._db), self._db:  # commits, or rolls back on any error
+        doing = f"write {what}"
+        full = partial(no_room, doing, self.path.parent, self._db)
+        with explained(self.path, doing, RUN_DB, full), self._db:  # commits, or rolls back on any error
             self._db.execute("BEGIN IMMEDIATE")
             yield self._db
 

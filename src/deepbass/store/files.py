@@ -7,7 +7,7 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
-from deepbass.core.errors import StoreError
+from deepbass.core.errors import WriteError
 
 
 def now() -> str:
@@ -42,13 +42,17 @@ def replace_file(path: Path, content: bytes) -> None:
     sync_folder(path.parent)
 
 
-def write_failed(doing: str, run: Path, error: Exception, safe: int | None) -> StoreError:
-    """Make the error for a full or read-only disk; ``safe`` is the last iteration that is on it, if any."""
+def free_space(folder: Path) -> str:
+    """Tell how much room the disk of a folder has."""
     try:
-        free = f"{shutil.disk_usage(run).free / 1e6:,.1f} MB free"
+        return f"{shutil.disk_usage(folder).free / 1e6:,.1f} MB free"
     except OSError:
-        free = "free space unknown"
+        return "free space unknown"
+
+
+def write_failed(doing: str, run: Path, error: Exception, safe: int | None) -> WriteError:
+    """Make the error for a full or read-only disk; ``safe`` is the last iteration that is on it, if any."""
     reason = error.strerror if isinstance(error, OSError) else error
-    message = f"Cannot {doing} in {run}: {reason} ({free}). "
     so_far = "No iteration was saved yet" if safe is None else f"Everything up to iteration {safe} is safe"
-    return StoreError(f"{message}{so_far}: make room, then `deepbass resume {run}`.")
+    what = f"Cannot {doing} in {run}: {reason} ({free_space(run)}). {so_far}"
+    return WriteError(what, f"make room, then `deepbass resume {run}`")

@@ -15,6 +15,7 @@ from deepbass.store.checkpoints import Checkpoints
 from deepbass.store.database import DB_FILE, FORMAT
 from deepbass.store.events import Events
 from deepbass.store.files import now, replace_file, sync_folder
+from deepbass.store.folder import Kind
 from deepbass.store.lock import take_lock
 
 __all__ = ["FORMAT", "RunDir"]
@@ -22,7 +23,17 @@ __all__ = ["FORMAT", "RunDir"]
 ABOUT_FILE = "run.json"
 CHECKPOINTS_FOLDER = "checkpoints"
 
-_ABOUT = {"deepbass": str, "created_at": str, "keep_checkpoints": int, "config": dict, "data": dict, "versions": dict}
+_RUN = Kind(
+    noun="run",
+    about=ABOUT_FILE,
+    format=FORMAT,
+    fields={
+        "deepbass": str, "created_at": str, "keep_checkpoints": int, "config": dict, "data": dict, "versions": dict
+    },
+    option="--out",
+    go_on="`deepbass resume {path}` goes on with it",
+    mended="Restore it from a copy, or start a new run",
+)  # fmt: skip
 
 
 class RunDir:
@@ -60,7 +71,7 @@ class RunDir:
             "versions": dict(versions),
         }
         text = json.dumps(about, indent=2, allow_nan=False)
-        _make_folder(path)
+        _RUN.make(path)
         with ExitStack() as held:
             held.callback(take_lock(path).release)
             events = held.enter_context(closing(Events(path / DB_FILE, "rwc")))
@@ -77,7 +88,7 @@ class RunDir:
     def open(cls, path: str | PathLike[str], *, lock: bool = True) -> Self:
         """Open a run: to go on with it, which locks it, or without the lock to read it, also while it is running."""
         path = Path(path)
-        about = _read_about(path)
+        about = _RUN.read(path)
         checkpoints = Checkpoints(path / CHECKPOINTS_FOLDER, about["keep_checkpoints"])
         with ExitStack() as held:
             if lock:
@@ -96,53 +107,3 @@ class RunDir:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        if (path / ABOUT_FILE).exists():
-            raise StoreError(
-                f"{path} exists and holds a run: `deepbass resume {path}` goes on with it, or choose another --out."
-            )
-        if path.exists() and not path.is_dir():
-            raise StoreError(f"{path} is a file: choose another --out.")
-        path.mkdir(parents=True, exist_ok=True)
-        if any(path.iterdir()):
-            raise StoreError(
-                f"{path} is not empty and holds no run: choose another --out. "
-                "If it is a run that was killed while being made, delete it."
-            )
-    except OSError as error:
-        raise StoreError(f"Cannot make {path}: {error}. Choose another --out.") from error
-
-
-def _read_about(path: Path) -> dict[str, Any]:
-    file = path / ABOUT_FILE
-    try:
-        if not path.exists():
-            raise StoreError(f"{path} does not exist. Give the directory of a run.")
-        if not file.exists():
-            raise StoreError(
-                f"{path} is not a run directory, or one that was killed while being made: it has no {ABOUT_FILE}. "
-                "Give the directory of a run; delete one that is half made."
-            )
-        about = json.loads(file.read_bytes())
-    except OSError as error:
-        raise StoreError(f"Cannot read {file}: {error}. Check that you may read it.") from error
-    except ValueError as error:
-        raise _changed(file, error) from error
-    if not isinstance(about, dict) or "format" not in about:
-        raise _changed(file, "it names no format")
-    if about["format"] != FORMAT:
-        raise StoreError(
-            f"{path} was made by deepbass {about.get('deepbass', '?')} (format {about['format']}), this is "
-            f"{__version__} (format {FORMAT}): use that version or start a new run."
-        )
-    for name, kind in _ABOUT.items():
-        if not isinstance(about.get(name), kind):
-            raise _changed(file, f"{name} = {about.get(name)!r} is not what deepbass wrote")
-    return about
-
-
-def _changed(file: Path, how: object) -> StoreError:
-    return StoreError(f"{file} was changed or is damaged: {how}. Restore it from a copy, or start a new run.")
