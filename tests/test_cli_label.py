@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from deepbass.cli import app
-from deepbass.cli_label import _annotator, _share
+from deepbass.cli.label import _share
+from deepbass.cli.whose import annotator_name
 from deepbass.core.errors import ConfigError, DataError, StoreError
 from deepbass.label.items import Items
 from deepbass.label.journal import Journal
@@ -196,14 +197,14 @@ def test_the_annotator_is_who_is_logged_in_or_me(monkeypatch: pytest.MonkeyPatch
     import getpass
 
     monkeypatch.setattr(getpass, "getuser", lambda: "eva")
-    assert _annotator(None) == "eva"
-    assert _annotator(" Anna  B ") == "Anna B"
+    assert annotator_name(None) == "eva"
+    assert annotator_name(" Anna  B ") == "Anna B"
 
     def nobody() -> str:
         raise KeyError("getpwuid(): uid not found: 1000")
 
     monkeypatch.setattr(getpass, "getuser", nobody)
-    assert _annotator(None) == "me"
+    assert annotator_name(None) == "me"
 
 
 # export and import

@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from deepbass.display import clock, stacked
+from deepbass.cli.display import clock, stacked
 from deepbass.paper.cells import Cell, Record
 from deepbass.paper.progress import Going, Progress
 

@@ -1,0 +1,78 @@
+"""The paper's experiments, run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deepbass.cli.output import INTERRUPTED, Folder, Json, console, errors, print_json, say
+from deepbass.core.errors import ConfigError
+
+
+def reproduce(
+    experiment: Annotated[
+        str, typer.Argument(metavar="EXPERIMENT", help="toy, mnist, augmentation, no-mc or all: what to run again.")
+    ],
+    rows: Annotated[
+        list[str] | None,
+        typer.Option("--rows", help="Only some rows of its tables, as in --rows labels-100,labels-300."),
+    ] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs of each row. [default: 10 in full, 5 in quick]")] = None,
+    tier: Annotated[
+        str, typer.Option(help="full: the paper's protocol. quick: a reduction, hours instead of days.")
+    ] = "quick",
+    workers: Annotated[int, typer.Option(help="Cells to run side by side, sharing the cores.")] = 1,
+    folder: Folder = None,
+    out: Annotated[Path, typer.Option(help="The folder of results; what it holds is not run again.")] = Path(
+        "reproduction"
+    ),
+    as_json: Json = False,
+) -> None:
+    """Run the paper's experiments again and set the results beside the paper's. Goes on where it was stopped."""
+    with errors(as_json):
+        from deepbass.core.config import one_of
+        from deepbass.paper.rows import RUNS, TIERS, choose, plan
+
+        one_of("tier", tier, TIERS)
+        names = [name for words in rows or [] for name in words.replace(" ", ",").split(",") if name]
+        chosen = choose(experiment, names)
+        count = RUNS[tier] if runs is None else runs
+        if count < 1:
+            raise ConfigError(f"--runs {runs} is too few: it must be 1 or more.")
+
+        from deepbass.cli.display_matrix import MatrixDisplay
+        from deepbass.paper.page import write_matrix_report
+        from deepbass.paper.results import Results
+        from deepbass.paper.runner import Audience, run_matrix
+        from deepbass.session.interrupt import term_like_ctrl_c
+
+        results = Results.make(out)
+        try:
+            with term_like_ctrl_c(), MatrixDisplay(console()) as display:
+                audience = Audience(display.on_progress, display.on_end, display.on_note)
+                cells = plan(chosen, tier, count)
+                progress = run_matrix(cells, results, workers=workers, folder=folder, audience=audience)
+        except KeyboardInterrupt:
+            say("Stopped. Every finished iteration is saved; the same command goes on from there.")
+            raise typer.Exit(INTERRUPTED) from None
+        page, table = write_matrix_report(out)
+        done = progress.finished + progress.finished_before
+        failed = f", {progress.failed} failed: the same command tries them again" if progress.failed else ""
+        say(f"{done} of {progress.cells} cells finished{failed}.", style="bold red" if failed else "bold green")
+        say(f"Report: {page}")
+        say(f"Tables: {table}")
+        if as_json:
+            print_json(
+                {
+                    "path": str(out),
+                    "report": str(page),
+                    "tables": str(table),
+                    "cells": progress.cells,
+                    "finished": done,
+                    "failed": progress.failed,
+                }
+            )
+        if progress.failed:
+            raise typer.Exit(1)
