@@ -20,11 +20,19 @@ INLINE void product(const float* a, int a_row, const float* b, int b_row, int de
 }
 
 template <int R>
+INLINE void some_rows(int rows, const float* a, int a_row, const float* b, int b_row, int depth, float* c, int c_row) {
+    if (rows == R) return product<R>(a, a_row, b, b_row, depth, c, c_row);
+    if constexpr (R > 1) some_rows<R - 1>(rows, a, a_row, b, b_row, depth, c, c_row);
+}
+
+// The same for any number of rows: in parts of nearly equal size, for sums of a few rows only wait for each other.
+template <int MOST_ROWS>
 void products(int rows, const float* a, int a_row, const float* b, int b_row, int depth, float* c, int c_row) {
-    int done = 0;
-    for (; done + R <= rows; done += R) product<R>(a + done * a_row, a_row, b, b_row, depth, c + done * c_row, c_row);
-    if constexpr (R > 1)
-        if (done < rows) products<R / 2>(rows - done, a + done * a_row, a_row, b, b_row, depth, c + done * c_row, c_row);
+    for (int parts = (rows + MOST_ROWS - 1) / MOST_ROWS; parts; --parts) {
+        const int now = (rows + parts - 1) / parts;
+        some_rows<MOST_ROWS>(now, a, a_row, b, b_row, depth, c, c_row);
+        a += now * a_row, c += now * c_row, rows -= now;
+    }
 }
 
 // c (R rows, one block of columns) += a^T b, over depth rows of both.

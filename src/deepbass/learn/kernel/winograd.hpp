@@ -7,7 +7,7 @@
 
 namespace {
 
-constexpr int TILES = 12;   // worked on at a time
+constexpr int TILES = 17;   // worked on at a time, at most
 constexpr int POINTS = 36;  // values of a transformed 6x6 tile
 
 // B^T d, on six values
@@ -71,6 +71,10 @@ struct Grid {
         high = 4 * down + 2;
     }
     int tiles() const { return down * across; }
+    int at_a_time() const {  // in groups of nearly equal size
+        const int groups = (tiles() + TILES - 1) / TILES;
+        return (tiles() + groups - 1) / groups;
+    }
 };
 
 void transform_tiles(const Grid& grid, const float* x, int channels, int first, int count, float* into_V) {
@@ -97,8 +101,9 @@ void transform_tiles(const Grid& grid, const float* x, int channels, int first, 
 // out (height x width x outs, dense) = leaky(x * kernel + bias)
 void convolve(const Grid& grid, const float* x, int ins, int outs, const float* kernel_U, const float* bias, float slope,
               float* out, float* V, float* M) {
-    for (int first = 0; first < grid.tiles(); first += TILES) {
-        const int count = std::min(TILES, grid.tiles() - first);
+    const int most = grid.at_a_time();
+    for (int first = 0; first < grid.tiles(); first += most) {
+        const int count = std::min(most, grid.tiles() - first);
         transform_tiles(grid, x, ins, first, count, V);
         for (int k = 0; k < POINTS; ++k)
             for (int o = 0; o < outs; o += BLOCK)
@@ -130,8 +135,9 @@ void convolve(const Grid& grid, const float* x, int ins, int outs, const float* 
 // grad_U += the kernel's gradient in Winograd's form, from the input x and the gradient dz of the output
 void convolve_gradient(const Grid& grid, const float* x, const float* dz, int ins, int outs, float* grad_U, float* V,
                        float* M) {
-    for (int first = 0; first < grid.tiles(); first += TILES) {
-        const int count = std::min(TILES, grid.tiles() - first);
+    const int most = grid.at_a_time();
+    for (int first = 0; first < grid.tiles(); first += most) {
+        const int count = std::min(most, grid.tiles() - first);
         transform_tiles(grid, x, ins, first, count, V);
         for (int t = 0; t < count; ++t) {
             const int top = 4 * ((first + t) / grid.across), left = 4 * ((first + t) % grid.across);
