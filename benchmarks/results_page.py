@@ -34,7 +34,8 @@ best, which may be chance; it was then given 100, so that questions come evenly 
 def page(images: Path = IMAGES) -> str:
     """Make the text of the page, and its figures in a folder."""
     template = Path(__file__).with_name("results_notes.md")
-    lines = [docs_page(PAPER, images, template).rstrip("\n").format(**_toy(), **_augmentation()), "\n", _QUICK]
+    notes = docs_page(PAPER, images, template).rstrip("\n").format(**_toy(), **_augmentation(), **_pool_order())
+    lines = [notes, "\n", _QUICK]
     for name, ours in sorted(_by_name("quick-preset.json").items(), key=lambda item: -statistics.mean(item[1])):
         lines.append(f"| {name} | {statistics.mean(ours):.2f} | {min(ours):.2f} to {max(ours):.2f} | {len(ours)} |\n")
     return "".join(lines)
@@ -79,6 +80,28 @@ def _augmentation() -> dict[str, str]:
     tried = _by_name("augmentation.json")
     means = {key: f"{statistics.mean(tried[name]):.2f}" for key, name in names.items()}
     return {**means, "augmented": f"{statistics.mean(100 * (record.accuracy or 0.0) for record in records):.2f}"}
+
+
+def _pool_order() -> dict[str, str]:
+    """Look up the numbers that the notes on the order of pooling and dropout speak of: both orders, the same seeds."""
+    rows = {
+        "hundred": ("100 labels", "mnist-full/labels-100"),
+        "three_hundred": ("300 labels", "mnist-full/labels-300"),
+        "mc": ("100 labels and pseudo-labels, quick tier", "mnist-quick/all-data-100"),
+        "no_mc": ("100 labels and pseudo-labels, no MC dropout, quick tier", "no-mc-quick/no-mc-100"),
+    }
+    tried = json.loads((ROOT / "results" / "pool-order.json").read_text("utf-8"))["runs"]
+    ours = {record.cell.key: record.accuracy for record in Results.open(PAPER).records()}
+    found = {}
+    for row, (name, cell) in rows.items():
+        keys = {f"{cell}.{run['settings']['seed']:02d}": run for run in tried if run["name"].startswith(f"{name}:")}
+        before, swapped = zip(
+            *((ours[key], run["accuracy"]) for key, run in keys.items() if ours.get(key)), strict=True
+        )
+        found[f"{row}_paper_order"] = f"{100 * statistics.mean(before):.2f}"
+        found[f"{row}_swapped"] = f"{100 * statistics.mean(swapped):.2f}"
+        found["order_seeds"] = str(len(swapped))
+    return found
 
 
 def _by_name(file: str) -> dict[str, list[float]]:

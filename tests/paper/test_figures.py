@@ -18,10 +18,12 @@ from deepbass.paper.draw_curves import LEFT, RIGHT, limits
 from deepbass.paper.figures import draw, kind, write_figures
 from deepbass.paper.mean_curves import mean_curve
 from deepbass.paper.summary import Summary, summarise
+from deepbass.paper.tables import tables
 from deepbass.paper.toy_runs import PANELS, decoded, easy, ill_posed, toy_runs
+from deepbass.paper.verdict import NOT_RUN
 from deepbass.report.canvas import style
 
-from .made_up import matrix, read, record, write
+from .made_up import matrix, read, record, runs, write
 
 
 def four(seed: int, initial: float, semi: float) -> list[Record]:
@@ -178,3 +180,13 @@ def test_each_figure_is_written_in_each_format(tmp_path: Path, toys: list[Record
     with pytest.raises(DeepBassError, match="'bmp'"):
         write_figures(results, tmp_path / "none", ["bmp"])
     assert not (tmp_path / "none").exists()
+
+
+def test_figure_and_table_round_the_same_way() -> None:
+    # 96.715 on paper, but not as a float: its mean is a little more or less, by the order of sum and product
+    lines = summarise([*runs("all-data-max-entropy", [96.55, 96.88]), *runs("all-data-300", [95.92, 94.57])])
+    (table,) = [table for table in tables(lines, "full") if "Table 2" in table.title]
+    means = [row[4] for row in table.rows if row[4] != NOT_RUN]
+    assert len(means) == 2
+    for mean in means:
+        assert f"{mean} %" in plain(draw(lines)["figure-3-full"].alt)

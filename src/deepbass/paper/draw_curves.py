@@ -51,7 +51,7 @@ def learning_curves(summary: Summary, tier: str) -> Drawing | None:
     for axes, (title, looks) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
         cut.append(_panel(axes, {row: look for row, look in looks.items() if row in drawn}, drawn))
         axes.set_title(title)
-    ends = [f"{look.name} {percent(drawn[row].mean[-1], 2)}" for row, look in {**LEFT, **RIGHT}.items() if row in drawn]
+    ends = [f"{look.name} {drawn[row].ending}" for row, look in {**LEFT, **RIGHT}.items() if row in drawn]
     return Drawing(
         f"figure-3-{tier}",
         figure,
@@ -74,7 +74,7 @@ def _panel(axes: Axes, shown: Mapping[str, Look], drawn: Mapping[str, MeanCurve]
     axes.set_ylim(low, high)
     axes.set_xlim(0, max(len(drawn[row].mean) for row in shown) - 1)
     ends = [
-        (len(curve.mean) - 1, float(curve.mean[-1]), f"{look.name}\n{percent(curve.mean[-1], 2)}", look.colour)
+        (len(curve.mean) - 1, float(curve.mean[-1]), f"{look.name}\n{curve.ending}", look.colour)
         for curve, look in ((drawn[row], look) for row, look in shown.items())
     ]
     label_ends(axes, ends, line=0.115, size=9)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.paper.summary import Line
+from deepbass.report.words import SPACE
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +21,7 @@ class MeanCurve:
     mean: Floats  # by iteration; the first is the initial model
     sd: Floats | None  # None: one run has none
     runs: int
+    ending: str  # the last mean, as the tables write it
 
     @property
     def low(self) -> Floats:
@@ -40,4 +43,5 @@ def mean_curve(line: Line) -> MeanCurve | None:
     length = min(map(len, curves))
     values_R_I = np.array([curve[:length] for curve in curves], dtype=np.float64)
     sd = values_R_I.std(axis=0, ddof=1) if len(curves) > 1 else None
-    return MeanCurve(values_R_I.mean(axis=0), sd, len(curves))
+    last = statistics.fmean(100 * curve[length - 1] for curve in curves)  # rounded in the same way as theirs
+    return MeanCurve(values_R_I.mean(axis=0), sd, len(curves), f"{last:.2f}{SPACE}%")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -109,9 +110,10 @@ def whole_numbers(axes: Axes, label: str) -> None:
 
 
 def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], line: float = 0.09, size: float = 10) -> None:
-    """Write (x, y, text, colour) beside the ends of curves, at least ``line`` of the axis apart."""
+    """Write (x, y, text, colour) beside the ends of curves, at least ``line`` of the axis apart, below the title."""
     low, high = axes.get_ylim()
-    places = spread([y for _, y, _, _ in ends], line * (high - low))
+    gap = line * (high - low)
+    places = spread([y for _, y, _, _ in ends], gap, high - gap / 2)
     for (x, _, text, colour), place in zip(ends, places, strict=True):
         axes.annotate(
             text,
@@ -126,8 +128,8 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], line: 
         )
 
 
-def spread(wanted: Sequence[float], gap: float) -> list[float]:
-    """Move places apart until each is ``gap`` from the next; those that move stay centred on where they want to be."""
+def spread(wanted: Sequence[float], gap: float, most: float = math.inf) -> list[float]:
+    """Move places apart until each is ``gap`` from the next and none above ``most``, no farther than they must."""
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     groups: list[list[float]] = []  # of neighbours that touch: what each wants its group's middle to be
     for rank, i in enumerate(order):
@@ -136,7 +138,7 @@ def spread(wanted: Sequence[float], gap: float) -> list[float]:
         # its neighbour
         while len(groups) > 1 and _mean(groups[-2]) > _mean(groups[-1]):
             groups[-2:] = [groups[-2] + groups[-1]]
-    flat = [_mean(group) for group in groups for _ in group]
+    flat = [min(_mean(group), most - (len(wanted) - 1) * gap) for group in groups for _ in group]
     places = [0.0] * len(wanted)
     for rank, i in enumerate(order):
         places[i] = flat[rank] + rank * gap
