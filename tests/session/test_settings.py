@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from deepbass.cli.words import from_words
 from deepbass.core.errors import ConfigError
-from deepbass.session.settings import configure, from_toml, from_words, share
+from deepbass.session.settings import configure, from_toml, share
 
 
 def test_later_layers_win() -> None:

@@ -13,6 +13,7 @@ import typer
 
 from deepbass.cli.output import INTERRUPTED, Folder, Json, errors, print_json, say
 from deepbass.cli.whose import annotator_name
+from deepbass.cli.words import from_words
 from deepbass.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def label(
             acquire=acquire,
             admit=admit,
             seed=seed,
-            config=_words(set_),
+            config=from_words(set_ or []) or None,
         )
         if target_error is not None:
             none = target_error.strip().lower() == "none"
@@ -165,22 +166,6 @@ def _given(**settings: Any) -> dict[str, Any]:
 
 def _names(classes: str | None) -> list[str]:
     return [name.strip() for name in (classes or "").split(",") if name.strip()]
-
-
-def _words(words: list[str] | None) -> dict[str, Any] | None:
-    """Read settings as deepbass run does, but without torch, which the page's process never loads."""
-    import tomllib
-
-    settings: dict[str, Any] = {}
-    for word in words or []:
-        name, equals, value = word.partition("=")
-        if not equals or not name.strip():
-            raise ConfigError(f"--set {word!r} must be written as name=value, as in --set learning_rate=0.0005.")
-        try:
-            settings[name.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            settings[name.strip()] = value.strip()
-    return settings or None
 
 
 def _share(option: str, word: str | None) -> float | None:

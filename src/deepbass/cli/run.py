@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deepbass.cli.output import INTERRUPTED, Folder, Json, console, errors, print_json, say
+from deepbass.cli.words import from_words
 from deepbass.core.errors import ConfigError, DeepBassError
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def run(
         "strict": strict or None,
     }
     with errors(as_json):
-        from deepbass.session.settings import configure, from_toml, from_words
+        from deepbass.session.settings import configure, from_toml
 
         filed = from_toml(config) if config else {}
         source = data or filed.pop("data", None)

@@ -42,20 +42,6 @@ def from_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} is not valid TOML: {error}.") from error
 
 
-def from_words(words: list[str]) -> dict[str, Any]:
-    """Read settings written as name=value; a value is TOML, and text needs no quotes."""
-    settings: dict[str, Any] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name.strip():
-            raise ConfigError(f"--set {word!r} must be written as name=value, as in --set learning_rate=0.0005.")
-        try:
-            settings[name.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            settings[name.strip()] = value.strip()
-    return settings
-
-
 def share(text: str) -> float:
     """Read a share written as 0.2 or 20%."""
     number = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
