@@ -34,7 +34,7 @@ best, which may be chance; it was then given 100, so that questions come evenly 
 def page(images: Path = IMAGES) -> str:
     """Make the text of the page, and its figures in a folder."""
     template = Path(__file__).with_name("results_notes.md")
-    notes = docs_page(PAPER, images, template).rstrip("\n").format(**_toy(), **_augmentation(), **_pool_order())
+    notes = docs_page(PAPER, images, template).rstrip("\n").format(**_toy(), **_augmentation(), **_pool_order(), **_full())
     lines = [notes, "\n", _QUICK]
     for name, ours in sorted(_by_name("quick-preset.json").items(), key=lambda item: -statistics.mean(item[1])):
         lines.append(f"| {name} | {statistics.mean(ours):.2f} | {min(ours):.2f} to {max(ours):.2f} | {len(ours)} |\n")
@@ -102,6 +102,26 @@ def _pool_order() -> dict[str, str]:
         found[f"{row}_swapped"] = f"{100 * statistics.mean(swapped):.2f}"
         found["order_seeds"] = str(len(swapped))
     return found
+
+
+def _full() -> dict[str, str]:
+    """Look up the numbers that the notes on MNIST's full tier speak of: single runs, in the order of their seeds."""
+    records = sorted(Results.open(PAPER).records(), key=lambda record: record.cell.run)
+    ours = {record.cell.key.removeprefix("mnist-full/"): 100 * (record.accuracy or 0.0) for record in records}
+    asked, free = ([run for run in ours if run.startswith(f"all-data-{row}.")] for row in ("max-entropy", "100"))
+    counts = json.loads((ROOT / "results" / "confusions.json").read_text("utf-8"))["mnist-full/all-data-100.00"]
+    return {
+        "asked_runs": ", ".join(f"{ours[run]:.2f}" for run in asked),
+        "asked_initial": ", ".join(f"{ours[run.replace('all-data-max-entropy', 'labels-100')]:.2f}" for run in asked),
+        "free_runs": " and ".join(f"{ours[run]:.2f}" for run in free),
+        "first_initial": f"{ours['labels-100.00']:.2f}",
+        "first_free": f"{ours['all-data-100.00']:.2f}",
+        "first_asked": f"{ours['all-data-max-entropy.00']:.2f}",
+        "twos": f"{sum(counts[2]):,}",
+        "twos_for_threes": str(counts[2][3]),
+        "fives_for_threes": str(counts[5][3]),
+        "fours_for_nines": str(counts[4][9]),
+    }
 
 
 def _by_name(file: str) -> dict[str, list[float]]:

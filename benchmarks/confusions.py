@@ -1,0 +1,55 @@
+"""What does a model of the reproduction take for what? The validation images, true classes against answers.
+
+    python benchmarks/confusions.py reproduction mnist-full/all-data-100.00
+
+Adds to results/confusions.json. The cell's run directory must still be there, in ``work/`` of the folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import deepbass
+from deepbass.core.config import Config
+from deepbass.data.load import Data, load
+
+RESULTS = Path(__file__).parents[1] / "results" / "confusions.json"
+_BATCH = 500
+
+
+def confusions(run: Path, data: Data) -> list[list[int]]:
+    """Count a model's answers: a row a true class, a column an answer."""
+    model = deepbass.load_model(run).eval()
+    everyone = np.arange(len(data.validation_labels))
+    answers = np.empty_like(data.validation_labels)
+    with torch.no_grad():
+        for start in range(0, len(everyone), _BATCH):
+            some = everyone[start : start + _BATCH]
+            answers[some] = model(torch.as_tensor(data.validation.read(some))).argmax(1).numpy()
+    counts = np.zeros((len(data.classes),) * 2, dtype=int)
+    np.add.at(counts, (data.validation_labels, answers), 1)
+    return counts.tolist()
+
+
+def main() -> None:
+    """Count for the cells that are named, and keep what is in the file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("cells", nargs="+")
+    options = parser.parse_args()
+
+    data = load("mnist", Config())
+    found = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    for cell in options.cells:
+        found[cell] = confusions(options.folder / "work" / cell, data)
+    rows = ",\n".join(f"{json.dumps(cell)}: {json.dumps(found[cell])}" for cell in sorted(found))
+    RESULTS.write_text("{\n" + rows + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
