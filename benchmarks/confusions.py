@@ -19,21 +19,20 @@ from deepbass.core.config import Config
 from deepbass.data.load import Data, load
 
 RESULTS = Path(__file__).parents[1] / "results" / "confusions.json"
-_BATCH = 500
+_PARTS = 20
 
 
-def confusions(run: Path, data: Data) -> list[list[int]]:
-    """Count a model's answers: a row a true class, a column an answer."""
+def confusions(run: Path, data: Data) -> dict[str, list[list[float]]]:
+    """Count a model's answers, a row a true class and a column an answer, and average how sure it is of each."""
     model = deepbass.load_model(run).eval()
-    everyone = np.arange(len(data.validation_labels))
-    answers = np.empty_like(data.validation_labels)
+    counts, sums = (np.zeros((len(data.classes),) * 2) for _ in range(2))
     with torch.no_grad():
-        for start in range(0, len(everyone), _BATCH):
-            some = everyone[start : start + _BATCH]
-            answers[some] = model(torch.as_tensor(data.validation.read(some))).argmax(1).numpy()
-    counts = np.zeros((len(data.classes),) * 2, dtype=int)
-    np.add.at(counts, (data.validation_labels, answers), 1)
-    return counts.tolist()
+        for some in np.array_split(np.arange(len(data.validation_labels)), _PARTS):
+            sure, answers = model(torch.as_tensor(data.validation.read(some))).softmax(1).max(1)
+            at = (data.validation_labels[some], answers.numpy())
+            np.add.at(counts, at, 1)
+            np.add.at(sums, at, sure.numpy())
+    return {"counts": counts.astype(int).tolist(), "sure": (sums / counts.clip(1)).round(3).tolist()}
 
 
 def main() -> None:

@@ -115,7 +115,7 @@ def _full() -> dict[str, str]:
         for row in ("mnist-full/all-data-max-entropy", "mnist-full/all-data-100", "mnist-quick/all-data-max-entropy")
     )
     counts = json.loads((ROOT / "results" / "confusions.json").read_text("utf-8"))
-    twos, sevens = counts["mnist-full/all-data-100.00"][2], counts["mnist-full/all-data-max-entropy.02"][7]
+    two, seven = counts["mnist-full/all-data-100.00"], counts["mnist-full/all-data-max-entropy.02"]
     return {
         "asked_runs": ", ".join(f"{accuracy:.2f}" for accuracy in asked),
         "free_runs": " and ".join(f"{accuracy:.2f}" for accuracy in free),
@@ -124,10 +124,12 @@ def _full() -> dict[str, str]:
         "first_asked": f"{asked[0]:.2f}",
         "quick_lowest": f"{min(quick):.2f}",
         "quick_highest": f"{max(quick):.2f}",
-        "twos": f"{sum(twos):,}",
-        "twos_for_threes": str(twos[3]),
-        "sevens": f"{sum(sevens):,}",
-        "sevens_for_nines": str(sevens[9]),
+        "twos": f"{sum(two['counts'][2]):,}",
+        "twos_for_threes": str(two["counts"][2][3]),
+        "twos_sure": f"{two['sure'][2][3]:.2f}",
+        "sevens": f"{sum(seven['counts'][7]):,}",
+        "sevens_for_nines": str(seven["counts"][7][9]),
+        "sevens_sure": f"{seven['sure'][7][9]:.2f}",
     }
 
 
