@@ -9,6 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import mnist_numbers
 from deepbass.paper.page import docs_page
 from deepbass.paper.results import Results
 from deepbass.paper.tables import readme_table
@@ -35,7 +36,9 @@ def page(images: Path = IMAGES) -> str:
     """Make the text of the page, and its figures in a folder."""
     template = Path(__file__).with_name("results_notes.md")
     notes = (
-        docs_page(PAPER, images, template).rstrip("\n").format(**_toy(), **_augmentation(), **_pool_order(), **_full())
+        docs_page(PAPER, images, template)
+        .rstrip("\n")
+        .format(**_toy(), **_augmentation(), **mnist_numbers.all_of_them())
     )
     lines = [notes, "\n", _QUICK]
     for name, ours in sorted(_by_name("quick-preset.json").items(), key=lambda item: -statistics.mean(item[1])):
@@ -82,55 +85,6 @@ def _augmentation() -> dict[str, str]:
     tried = _by_name("augmentation.json")
     means = {key: f"{statistics.mean(tried[name]):.2f}" for key, name in names.items()}
     return {**means, "augmented": f"{statistics.mean(100 * (record.accuracy or 0.0) for record in records):.2f}"}
-
-
-def _pool_order() -> dict[str, str]:
-    """Look up the numbers that the notes on the order of pooling and dropout speak of: both orders, the same seeds."""
-    rows = {
-        "hundred": ("100 labels", "mnist-full/labels-100"),
-        "three_hundred": ("300 labels", "mnist-full/labels-300"),
-        "mc": ("100 labels and pseudo-labels, quick tier", "mnist-quick/all-data-100"),
-        "no_mc": ("100 labels and pseudo-labels, no MC dropout, quick tier", "no-mc-quick/no-mc-100"),
-    }
-    tried = json.loads((ROOT / "results" / "pool-order.json").read_text("utf-8"))["runs"]
-    ours = {record.cell.key: record.accuracy for record in Results.open(PAPER).records()}
-    found = {}
-    for row, (name, cell) in rows.items():
-        keys = {f"{cell}.{run['settings']['seed']:02d}": run for run in tried if run["name"].startswith(f"{name}:")}
-        before, swapped = zip(
-            *((ours[key], run["accuracy"]) for key, run in keys.items() if ours.get(key)), strict=True
-        )
-        found[f"{row}_paper_order"] = f"{100 * statistics.mean(before):.2f}"
-        found[f"{row}_swapped"] = f"{100 * statistics.mean(swapped):.2f}"
-        found["order_seeds"] = str(len(swapped))
-    return found
-
-
-def _full() -> dict[str, str]:
-    """Look up the numbers that the notes on MNIST's full tier speak of: single runs, in the order of their seeds."""
-    records = sorted(Results.open(PAPER).records(), key=lambda record: record.cell.run)
-    ours = {record.cell.key: 100 * (record.accuracy or 0.0) for record in records}
-    asked, free, quick = (
-        [accuracy for key, accuracy in ours.items() if key.startswith(f"{row}.")]
-        for row in ("mnist-full/all-data-max-entropy", "mnist-full/all-data-100", "mnist-quick/all-data-max-entropy")
-    )
-    counts = json.loads((ROOT / "results" / "confusions.json").read_text("utf-8"))
-    two, seven = counts["mnist-full/all-data-100.00"], counts["mnist-full/all-data-max-entropy.02"]
-    return {
-        "asked_runs": ", ".join(f"{accuracy:.2f}" for accuracy in asked),
-        "free_runs": " and ".join(f"{accuracy:.2f}" for accuracy in free),
-        "first_initial": f"{ours['mnist-full/labels-100.00']:.2f}",
-        "third_initial": f"{ours['mnist-full/labels-100.02']:.2f}",
-        "first_asked": f"{asked[0]:.2f}",
-        "quick_lowest": f"{min(quick):.2f}",
-        "quick_highest": f"{max(quick):.2f}",
-        "twos": f"{sum(two['counts'][2]):,}",
-        "twos_for_threes": str(two["counts"][2][3]),
-        "twos_sure": f"{two['sure'][2][3]:.2f}",
-        "sevens": f"{sum(seven['counts'][7]):,}",
-        "sevens_for_nines": str(seven["counts"][7][9]),
-        "sevens_sure": f"{seven['sure'][7][9]:.2f}",
-    }
 
 
 def _by_name(file: str) -> dict[str, list[float]]:

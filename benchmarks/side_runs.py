@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +19,26 @@ from deepbass.store import RunDir
 class Side:
     """A results file and the runs that fill it. A run whose settings are there already is not run again."""
 
-    def __init__(self, path: Path, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        threads: int | None = None,
+        *,
+        work: Path | None = None,
+        look: Callable[[Path], dict[str, Any]] | None = None,
+    ) -> None:
         self._path = path
         self._threads = threads
+        self._work = work  # where the run directories stay, so that a run that was stopped goes on
+        self._look = look  # what else to keep of a run, seen from its directory
         self._lock = threading.Lock()
 
     def read(self) -> dict[str, Any]:
         """Read all results so far."""
         return json.loads(self._path.read_text()) if self._path.exists() else {"machine": machine(), "runs": []}
 
-    def run(self, name: str, data: str, settings: dict[str, Any]) -> None:
-        """Run ``deepbass run DATA`` with some settings, unless its result is there."""
+    def run(self, name: str, data: str, settings: dict[str, Any], program: Sequence[str] = ("-m", "deepbass")) -> None:
+        """Run ``deepbass run DATA`` with some settings, or a program that varies it, unless its result is there."""
         wanted = {"name": name, "data": data, "settings": settings}
         if any({key: row[key] for key in wanted} == wanted for row in self.read()["runs"]):
             return
@@ -36,10 +46,11 @@ class Side:
         if self._threads:
             environment["OMP_NUM_THREADS"] = str(self._threads)
         with tempfile.TemporaryDirectory() as folder:
-            out = Path(folder) / "run"
+            out = (self._work or Path(folder)) / f"{name} {settings.get('seed')}"
             words = [f"--set={field}={value}" for field, value in settings.items()]
+            begin = ["resume", str(out)] if out.exists() else ["run", data, "--out", str(out), *words]
             done = subprocess.run(
-                [sys.executable, "-m", "deepbass", "run", data, "--out", str(out), "--json", *words],
+                [sys.executable, *program, *begin, "--json"],
                 capture_output=True,
                 text=True,
                 env=environment,
@@ -50,6 +61,7 @@ class Side:
             summary = json.loads(done.stdout.splitlines()[-1])
             with RunDir.open(out, lock=False) as run:
                 steps = run.events.steps()
+            seen = self._look(out) if self._look else {}
         result = {
             **wanted,
             "accuracy": summary["accuracy"],
@@ -57,7 +69,8 @@ class Side:
             "labels": summary["labels"],
             "curve": [row.metrics["validation_accuracy"] for row in steps],
             "seconds": round(sum(sum(row.seconds.values()) for row in steps), 1),
-            "threads": self._threads or os.cpu_count(),
+            "threads": self._threads or int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
+            **seen,
         }
         with self._lock:
             results = self.read()

@@ -1,0 +1,126 @@
+"""The numbers that the notes on MNIST speak of, looked up in results/."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+from deepbass.paper.results import Results
+from deepbass.paper.rows import choose
+from deepbass.paper.verdict import judge
+
+_RESULTS = Path(__file__).parents[1] / "results"
+_ROWS = {  # in the notes' fields: the name in results/readings.json and the cells of results/paper
+    "hundred": ("100 labels", "mnist-full/labels-100"),
+    "three_hundred": ("300 labels", "mnist-full/labels-300"),
+    "mc": ("100 labels and pseudo-labels, quick tier", "mnist-quick/all-data-100"),
+    "no_mc": ("100 labels and pseudo-labels, no MC dropout, quick tier", "no-mc-quick/no-mc-100"),
+}
+_READINGS = {"swapped": "pooling, then dropout", "l2": "L2 on convolutions only"}
+
+_DIGITS = ["zeros", "ones", "twos", "threes", "fours", "fives", "sixes", "sevens", "eights", "nines"]
+
+
+def all_of_them() -> dict[str, str]:
+    """Look up all fields of the notes on MNIST."""
+    return {**_readings(), **_full(), **_stuck()}
+
+
+def _readings() -> dict[str, str]:
+    """Both readings of the text, side by side on the same seeds."""
+    tried = _runs("readings.json")
+    ours = {record.cell.key: record.accuracy for record in Results.open(_RESULTS / "paper").records()}
+    found = {}
+    for reading, said in _READINGS.items():
+        for row, (name, cell) in _ROWS.items():
+            runs = {run["settings"]["seed"]: run["accuracy"] for run in tried if run["name"] == f"{name}: {said}"}
+            if not runs:
+                continue
+            field = f"{row}_{reading}"
+            found[field] = _percent(statistics.mean(runs.values()))
+            found[f"{field}_seeds"] = str(len(runs))
+            found[f"{field}_before"] = _percent(statistics.mean(ours[f"{cell}.{seed:02d}"] or 0.0 for seed in runs))
+            verdict = judge(
+                [100 * accuracy for accuracy in runs.values()], choose("all", [cell.split("/")[1]])[0].paper
+            )
+            low, high = verdict.interval or (float("nan"),) * 2
+            found[f"{field}_against_paper"] = f"{low:+.2f} to {high:+.2f}"
+    return found
+
+
+def _full() -> dict[str, str]:
+    """The full tier's single runs, in the order of their seeds, and what the low ones confuse."""
+    records = sorted(Results.open(_RESULTS / "paper").records(), key=lambda record: record.cell.run)
+    ours = {record.cell.key: record.accuracy or 0.0 for record in records}
+    asked, free, quick = (
+        [accuracy for key, accuracy in ours.items() if key.startswith(f"{row}.")]
+        for row in ("mnist-full/all-data-max-entropy", "mnist-full/all-data-100", "mnist-quick/all-data-max-entropy")
+    )
+    confusions = json.loads((_RESULTS / "confusions.json").read_text("utf-8"))
+    two, seven = confusions["mnist-full/all-data-100.00"], confusions["mnist-full/all-data-max-entropy.02"]
+    return {
+        "asked_runs": ", ".join(map(_percent, asked)),
+        "free_runs": ", ".join(map(_percent, free)),
+        "first_asked": _percent(asked[0]),
+        "quick_lowest": _percent(min(quick)),
+        "quick_highest": _percent(max(quick)),
+        "twos": f"{sum(two['counts'][2]):,}",
+        "twos_for_threes": str(two["counts"][2][3]),
+        "twos_sure": f"{two['sure'][2][3]:.2f}",
+        "sevens": f"{sum(seven['counts'][7]):,}",
+        "sevens_for_nines": str(seven["counts"][7][9]),
+        "sevens_sure": f"{seven['sure'][7][9]:.2f}",
+    }
+
+
+def _stuck() -> dict[str, str]:
+    """What the initial models confuse most, by seed and by labels, and the low runs with pooling before dropout."""
+    runs = {(run["name"], run["settings"]["seed"]): run for run in _runs("stuck.json")}
+    initial = {seed: run["confusions"][0] for (name, seed), run in runs.items() if name == "labels-100, as it is"}
+    first, third = initial.pop(0), initial.pop(2)
+    found = {
+        "first_count": str(first["count"]),
+        "first_sure": f"{first['sure']:.2f}",
+        "third_count": str(third["count"]),
+        "third_sure": f"{third['sure']:.2f}",
+        "others_count": _range([str(confusion["count"]) for confusion in initial.values()]),
+        "others_sure": _range([f"{confusion['sure']:.2f}" for confusion in initial.values()]),
+    }
+    for field, labels, true, answer in (("first_again", 0, 2, 3), ("third_again", 2, 7, 9)):
+        again = [
+            str(confusion["count"])
+            for (name, _), run in runs.items()
+            if name == f"labels-100, labels of seed {labels}"
+            for confusion in run["confusions"]
+            if (confusion["true"], confusion["answer"]) == (true, answer)
+        ]
+        found[field], found[f"{field}_times"] = _range(again), str(len(again))
+    records = {record.cell.key: record for record in Results.open(_RESULTS / "paper").records()}
+    for field, row, seed in (("free_swapped", "all-data-100", 0), ("asked_swapped", "all-data-max-entropy", 2)):
+        run = runs[f"{row}, pooling, then dropout", seed]
+        after = run["settings"]["iterations"]
+        as_it_is = records[f"mnist-full/{row}.{seed:02d}"].curve["validation_accuracy"]
+        worst = run["confusions"][0]
+        which = f"{_DIGITS[worst['true']]} for {_DIGITS[worst['answer']]}"
+        found |= {
+            field: _percent(run["accuracy"]),
+            f"{field}_before": _percent(as_it_is[after]),
+            f"{field}_what": f"{worst['count']} {which} ({worst['sure']:.2f})",
+        }
+        found["swapped_iterations"] = str(after)
+    return found
+
+
+def _range(numbers: list[str]) -> str:
+    return f"{min(numbers, key=float)} to {max(numbers, key=float)}"
+
+
+def _runs(file: str) -> list[dict[str, Any]]:
+    runs: list[dict[str, Any]] = json.loads((_RESULTS / file).read_text("utf-8"))["runs"]
+    return runs
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}"
