@@ -18,14 +18,14 @@ _ROWS = {  # in the notes' fields: the name in results/readings.json and the cel
     "mc": ("100 labels and pseudo-labels, quick tier", "mnist-quick/all-data-100"),
     "no_mc": ("100 labels and pseudo-labels, no MC dropout, quick tier", "no-mc-quick/no-mc-100"),
 }
-_READINGS = {"swapped": "pooling, then dropout", "l2": "L2 on convolutions only"}
+_READINGS = {"swapped": "pooling, then dropout", "l2": "L2 on convolutions only", "same": "the same start"}
 
 _DIGITS = ["zeros", "ones", "twos", "threes", "fours", "fives", "sixes", "sevens", "eights", "nines"]
 
 
 def all_of_them() -> dict[str, str]:
     """Look up all fields of the notes on MNIST."""
-    return {**_readings(), **_full(), **_stuck()}
+    return {**_readings(), **_full(), **_keras(), **_stuck()}
 
 
 def _readings() -> dict[str, str]:
@@ -75,6 +75,23 @@ def _full() -> dict[str, str]:
     }
 
 
+def _keras() -> dict[str, str]:
+    """The same runs in Keras and here, after the same iterations, with the same initial labels."""
+    curves: dict[str, list[float]] = json.loads((_RESULTS / "keras.json").read_text("utf-8"))["curves"]
+    records = {record.cell.key: record for record in Results.open(_RESULTS / "paper").records()}
+    after = min(map(len, curves.values())) - 1
+    theirs = [curve[after] for curve in curves.values()]
+    ours = [records[f"mnist-quick/all-data-100.{int(seed):02d}"].curve["validation_accuracy"][after] for seed in curves]
+    return {
+        "keras_iterations": str(after),
+        "keras_seeds": str(len(curves)),
+        "keras_means": _percent(statistics.mean(theirs)),
+        "keras_ours": _percent(statistics.mean(ours)),
+        "keras_runs": ", ".join(map(_percent, theirs)),
+        "keras_our_runs": ", ".join(map(_percent, ours)),
+    }
+
+
 def _stuck() -> dict[str, str]:
     """What the initial models confuse most, by seed and by labels, and the low runs with pooling before dropout."""
     runs = {(run["name"], run["settings"]["seed"]): run for run in _runs("stuck.json")}
@@ -102,15 +119,33 @@ def _stuck() -> dict[str, str]:
         run = runs[f"{row}, pooling, then dropout", seed]
         after = run["settings"]["iterations"]
         as_it_is = records[f"mnist-full/{row}.{seed:02d}"].curve["validation_accuracy"]
-        worst = run["confusions"][0]
-        which = f"{_DIGITS[worst['true']]} for {_DIGITS[worst['answer']]}"
         found |= {
             field: _percent(run["accuracy"]),
             f"{field}_before": _percent(as_it_is[after]),
-            f"{field}_what": f"{worst['count']} {which} ({worst['sure']:.2f})",
+            f"{field}_what": _what(run),
         }
         found["swapped_iterations"] = str(after)
-    return found
+    third, fourth = (runs["all-data-100, as it is", seed] for seed in (2, 3))
+    curves = [records[f"mnist-full/all-data-100.{seed:02d}"].curve["validation_accuracy"] for seed in (0, 1)]
+    curves += [third["curve"], fourth["curve"]]
+    for field, curve in zip(("first", "second", "third", "fourth"), curves, strict=True):
+        found[f"{field}_at_fifty"] = _percent(curve[50])
+    no_mc = runs["no-mc-100, as it is", 0]
+    return found | {
+        "no_mc_full_start": _percent(no_mc["initial_accuracy"]),
+        "no_mc_full_end": _percent(no_mc["accuracy"]),
+        "no_mc_full_iterations": str(no_mc["settings"]["iterations"]),
+        "third_later": _percent(third["accuracy"]),
+        "third_later_at": str(third["settings"]["iterations"]),
+        "third_later_what": _what(third),
+        "fourth_later_what": _what(fourth),
+    }
+
+
+def _what(run: dict[str, Any]) -> str:
+    """Say what a model confuses most: how many, and how sure of it."""
+    worst = run["confusions"][0]
+    return f"{worst['count']} {_DIGITS[worst['true']]} for {_DIGITS[worst['answer']]} ({worst['sure']:.2f})"
 
 
 def _range(numbers: list[str]) -> str:

@@ -5,6 +5,8 @@ while training than in a pass without dropout, so such a pass is biased against 
 it is not.
 
 *L2 on convolutions only*: the text on MNIST names the convolutional layers, that on the toy all layers.
+
+*The same start*: the code that the authors published begins with the same weights in all layers of one shape.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from side_runs import Side
 
 RESULTS = Path(__file__).parents[1] / "results" / "readings.json"
 
-SWAPPED, L2 = "pooling, then dropout", "L2 on convolutions only"
+SWAPPED, L2, SAME = "pooling, then dropout", "L2 on convolutions only", "the same start"
+_MODELS = {SWAPPED: "pool_then_drop.py:build", SAME: "same_start.py:build"}
 ROWS = {
     "100 labels": ("labels-100", "full"),
     "300 labels": ("labels-300", "full"),
@@ -35,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rows", nargs="+", help="only these, as in labels-100")
-    parser.add_argument("--reading", choices=[SWAPPED, L2], nargs="+", default=[SWAPPED, L2])
+    parser.add_argument("--reading", choices=[SWAPPED, L2, SAME], nargs="+", default=[SWAPPED, L2, SAME])
     parser.add_argument("--workers", type=int, default=2, help="runs side by side, with one thread each if above 1")
     options = parser.parse_args()
 
@@ -59,8 +62,8 @@ def main() -> None:
 
 def read_otherwise(side: Side, reading: str, name: str, settings: Mapping[str, Any]) -> None:
     """Run some settings with the other reading."""
-    if reading == SWAPPED:
-        side.run(name, "mnist", {**settings, "model": "pool_then_drop.py:build"})
+    if reading in _MODELS:
+        side.run(name, "mnist", {**settings, "model": _MODELS[reading]})
     else:
         side.run(name, "mnist", dict(settings), ["varied.py", "l2=convolutions"])
 

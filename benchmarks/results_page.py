@@ -77,6 +77,7 @@ def _augmentation() -> dict[str, str]:
     records = [record for record in Results.open(PAPER).records() if record.cell.key.startswith("augmentation-full/")]
     names = {
         "aug_said": "as the text says",
+        "aug_shifted": "as the published code does",
         "aug_none": "without augmentation",
         "aug_longer": "three times the epochs",
         "aug_more": "twice the turning and stretching",
@@ -84,6 +85,7 @@ def _augmentation() -> dict[str, str]:
     }
     tried = _by_name("augmentation.json")
     means = {key: f"{statistics.mean(tried[name]):.2f}" for key, name in names.items()}
+    means["aug_seeds"] = str(min(len(tried[name]) for name in names.values()))
     return {**means, "augmented": f"{statistics.mean(100 * (record.accuracy or 0.0) for record in records):.2f}"}
 
 
