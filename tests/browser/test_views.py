@@ -390,31 +390,6 @@ def test_new_questions_and_trouble_are_announced(serve: Serve, visit: Open) -> N
     expect(ann.page.locator(".saved")).to_have_role("status")
 
 
-def test_people_log_in_and_their_unsent_answers_stay_theirs(serve: Serve, visit: Open) -> None:
-    served = serve(people=("ann", "bo"))
-    ann = visit(served)
-    ann.forgive("Failed to load resource")
-    ann.context.route("**/api/acts", lambda route: route.abort())
-    ann.press("1")
-    expect(ann.page.locator(".saved")).to_have_text("Offline: 1 answer kept here")
-    ann.page.get_by_role("button", name="Log out").click()
-    expect(ann.page).to_have_url(re.compile("/login$"))
-    ann.context.unroute("**/api/acts")
-    ann.page.get_by_label("Name").fill("bo")
-    ann.page.get_by_label("Password").fill("wrong")
-    ann.page.get_by_role("button", name="Log in").click()
-    expect(ann.page.get_by_role("alert")).to_have_text("Name or password is wrong.")
-    ann.page.get_by_label("Password").fill("right")
-    ann.page.get_by_role("button", name="Log in").click()
-    expect(ann.page.locator(".person")).to_contain_text("bo")
-    expect(ann.page.locator(".panel")).to_contain_text("1 answer by another person")
-    ann.saved()
-    assert served.acts() == []
-    served.enter(ann.page, "ann")
-    ann.saved()
-    assert [(act["annotator"], act["kind"]) for act in served.acts()] == [("ann", "label")]
-
-
 def scroll_until(visit: Visit, rows: Locator, count: int) -> None:
     """Scroll to the end again and again until there are so many rows."""
     for _ in range(100):

@@ -19,3 +19,6 @@ form.addEventListener("submit", async (event) => {
     /** @type {HTMLInputElement} */ (form.elements.namedItem("password")).select();
   }
 });
+
+// only now: sent before this script was there, the form would go its own way, and reload the page
+/** @type {HTMLButtonElement} */ (form.querySelector("button")).disabled = false;
