@@ -130,8 +130,13 @@ def _stuck() -> dict[str, str]:
     curves += [third["curve"], fourth["curve"]]
     for field, curve in zip(("first", "second", "third", "fourth"), curves, strict=True):
         found[f"{field}_at_fifty"] = _percent(curve[50])
-    no_mc = runs["no-mc-100, as it is", 0]
+    no_mc, exchanged = runs["no-mc-100, as it is", 0], runs["all-data-100, labels of seed 0", 1]
+    after = exchanged["settings"]["iterations"]
     return found | {
+        "exchanged": _percent(exchanged["accuracy"]),
+        "exchanged_at": str(after),
+        "exchanged_first": _percent(curves[0][after]),
+        "exchanged_second": _percent(curves[1][after]),
         "no_mc_full_start": _percent(no_mc["initial_accuracy"]),
         "no_mc_full_end": _percent(no_mc["accuracy"]),
         "no_mc_full_iterations": str(no_mc["settings"]["iterations"]),

@@ -1,9 +1,9 @@
 """Why do some runs on all data stay low? Vary one thing at a time; results/stuck.json.
 
 First the initial models: what each confuses most, and how sure it is, by seed, with the same labels and another
-training, and with pooling before dropout. Then the first iterations of the runs that stay low, with pooling first,
-and of two more seeds as they are; and of one without Monte-Carlo dropout.
-Runs to compare with are in results/paper.
+training, and with pooling before dropout. Then the first iterations of the runs that stay low, with pooling first;
+of the labels of a low run with the training of a good one; of two more seeds as they are; and of one without
+Monte-Carlo dropout. Runs to compare with are in results/paper.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _RUNS = [  # row, what is varied, seed, iterations
     *((_INITIAL, AS_IT_IS, seed, 0) for seed in range(10)),
     *((_INITIAL, f"{LABELS_OF} {labels}", seed, 0) for labels in (0, 2) for seed in range(5) if seed != labels),
     *((_INITIAL, SWAPPED, seed, 0) for seed in range(3)),
+    (_FREE, f"{LABELS_OF} 0", 1, 40),
     (_FREE, SWAPPED, 0, 50),
     (_ASKED, SWAPPED, 2, 50),
     ("no-mc-100", AS_IT_IS, 0, 30),
