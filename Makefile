@@ -1,19 +1,25 @@
 # make demo   a first look: MNIST with 300 labels, a report at the end
 # make test   lint, types, import contracts and all tests
+# make check-js  the types of the page's JavaScript, with npm; part of make test where npm is
+# make test-lowest  the tests without a browser, with the lowest versions that pyproject.toml promises to work with
+# make test PYTHON=python3.13 VENV=.venv-3.13  all tests with another Python
 # make bench  how fast it is, side by side with plain PyTorch, Keras and baal (half an hour; leave the machine alone)
 # make bench-web  how long people wait for the labelling page, fifty at a time (two minutes; leave the machine alone)
-# make slow   hundreds of kills, and the paper's experiments in the quick tier, what is missing of them (over two hours)
+# make slow   20,000 damaged files, 20,000 malformed requests, hundreds of kills, and what is missing of the paper's
+#             experiments in the quick tier (over two hours)
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LOWEST := .venv-lowest
+LOWEST_READY := $(LOWEST)/.ready
 BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready
-SOURCES := pyproject.toml constraints.txt hatch_build.py $(wildcard src/deepbass/learn/kernel/*pp)
+SOURCES := pyproject.toml constraints.txt hatch_build.py src/deepbass/__init__.py $(wildcard src/deepbass/learn/kernel/*pp)
 PYTHON_IS_NEW := $(PYTHON) -c 'import sys; sys.exit("deepbass needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 
-.PHONY: demo test check bench bench-web slow clean
+.PHONY: demo test test-lowest check check-js bench bench-web slow clean
 
 demo: $(READY)
 	$(BIN)/deepbass run mnist --preset quick
@@ -21,11 +27,23 @@ demo: $(READY)
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal
 
+test-lowest: $(LOWEST_READY)
+	$(LOWEST)/bin/pytest -n 2 --dist worksteal --ignore tests/browser
+
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	@if command -v npm > /dev/null; then \
+		$(MAKE) --no-print-directory check-js; \
+	else case "$$CI" in \
+		'' | 0 | false) echo "The types of the page's JavaScript were NOT checked: there is no npm on this machine.";; \
+		*) echo "The types of the page's JavaScript cannot be checked: install npm." >&2; exit 1;; \
+	esac; fi
+
+check-js: node_modules/.ready
+	npx --no-install tsc -p tsconfig.json
 
 bench: $(BENCH_READY)
 	cd benchmarks && ../$(BENCH)/bin/python -m speed
@@ -34,19 +52,33 @@ bench-web: $(READY)
 	cd benchmarks && ../$(BIN)/python -m people.load
 
 slow: $(READY)
-	DEEPBASS_KILLS=300 $(BIN)/pytest tests/web/test_server_kill.py --timeout 1800
+	DEEPBASS_MUTANTS=20000 $(BIN)/pytest tests/laws/test_mutants.py --timeout 3600
+	DEEPBASS_MALFORMED=20000 $(BIN)/pytest tests/web/test_malformed.py --timeout 3600
+	DEEPBASS_KILLS=300 $(BIN)/pytest tests/web/test_server_kill.py tests/store/test_crashes.py --timeout 3600
+	DEEPBASS_SEEDS=10 $(BIN)/pytest tests/laws/test_kill.py tests/laws/test_trainer_kill.py --timeout 3600
 	$(BIN)/deepbass reproduce toy --tier full --workers 2 --out results/paper
 	$(BIN)/deepbass reproduce all --workers 2 --out results/paper
-	$(BIN)/python benchmarks/results_page.py
+	$(BIN)/python experiments/results_page.py
 
 clean:
-	rm -rf $(VENV) $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(BENCH) node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(READY): $(SOURCES)
 	$(PYTHON_IS_NEW)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
+
+node_modules/.ready: package.json package-lock.json
+	npm ci --silent
+	touch $@
+
+$(LOWEST_READY): $(SOURCES) constraints-lowest.txt
+	$(PYTHON_IS_NEW)
+	$(PYTHON) -m venv $(LOWEST)
+	awk -F== 'NR == FNR { print; lowest[$$1]; next } !($$1 in lowest)' constraints-lowest.txt constraints.txt > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable '.[test]'
+	touch $(LOWEST_READY)
 
 $(BENCH_READY): $(SOURCES)
 	$(PYTHON_IS_NEW)

@@ -7,21 +7,23 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from deepbass.cli import app
-from deepbass.cli.label import _share
-from deepbass.cli.whose import annotator_name
-from deepbass.core.errors import ConfigError, DataError, StoreError
+from deepbass.cli.annotator import annotator_name
+from deepbass.cli.shares import share
+from deepbass.core.errors import StoreError
+from deepbass.label import opening
 from deepbass.label.items import Items
 from deepbass.label.journal import Journal
+from deepbass.label.opening import default_path
 from deepbass.label.passwords import check_password
 from deepbass.label.project import Project
-from deepbass.web import opening, serve
-from deepbass.web.opening import default_path, open_project
-from deepbass.web.serve import Ready
-from tests.label.projects import act, labels, make_images, make_project, say
+from deepbass.web import server
+from deepbass.web.server import Ready
+from tests.label.projects import act, begin_model, commit, labels, make_images, make_project, make_ranking, other, say
 from tests.web.served import small_project
 
 
@@ -38,12 +40,15 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Put in the place of the server something that only notes how it was started."""
     calls: list[dict[str, Any]] = []
 
-    def note(project: Project, items: Items, listening: Any, door: Any, **more: Any) -> None:
+    def note(project: Project, items: Items, listening: Any, address: Any, **more: Any) -> None:
         on_ready = more.pop("on_ready")
-        on_ready(Ready("http://127.0.0.1:1/?token=t", project.path, 3, ["zebra"], lambda: None))
-        calls.append({"project": project, "items": items, "door": door, **more})
+        with pytest.raises(StoreError, match="in use by process"):  # the lock is handed on, and never let go
+            project.lock()
+        assert more.pop("lock").is_locked
+        on_ready(Ready("http://127.0.0.1:1/?token=t", project.path, 3, ["zebra"], ["a.png", "b.png"], lambda: None))
+        calls.append({"project": project, "items": items, "address": address, **more})
 
-    monkeypatch.setattr(serve, "serve", note)
+    monkeypatch.setattr(server, "serve", note)
     return calls
 
 
@@ -66,6 +71,10 @@ def test_a_project_is_begun_below_the_current_folder_and_gone_on_with(
     assert "token=t" in said
     assert "3 labels came with the images" in said
     assert "zebra" in said
+    assert (
+        "2 images with a label changed since the project was last opened, and their labels stay: a.png and b.png."
+        in said
+    )
     assert f"go on with: deepbass label {project.path}" in said
 
     for again in ("pets", "labels/pets", tmp_path / "pets", tmp_path / "labels" / "pets"):
@@ -133,47 +142,6 @@ def test_no_target_can_be_chosen(tmp_path: Path, started: list[dict[str, Any]]) 
     assert started[0]["project"].settings.target_error is None
 
 
-def test_another_folder_of_the_same_name_does_not_get_mixed_in(tmp_path: Path) -> None:
-    first = make_images(tmp_path / "a" / "pets", ["1.png"])
-    second = make_images(tmp_path / "b" / "pets", ["1.png", "2.png"])
-    open_project(str(first), tmp_path / "p")
-    with pytest.raises(ConfigError, match="give another --project"):
-        open_project(str(second), tmp_path / "p")
-    project, items = open_project(str(tmp_path / "p"), moved=str(second))
-    assert project.source == str(second)
-    assert items.names == ["1.png", "2.png"]
-    strangers = make_images(tmp_path / "c", ["x.png"])
-    with pytest.raises(DataError, match="give the right --source"):
-        open_project(str(tmp_path / "p"), moved=str(strangers))
-    assert Project.open(tmp_path / "p").source == str(second)
-
-
-def test_a_project_can_be_gone_on_with_by_its_own_folder_only_once_named(tmp_path: Path) -> None:
-    project = small_project(tmp_path)
-    assert open_project(str(project.path))[0] == project
-    with pytest.raises(ConfigError, match="is a project itself"):
-        open_project(str(project.path), tmp_path / "other")
-
-
-def test_the_seed_of_a_project_stays(tmp_path: Path) -> None:
-    project = small_project(tmp_path)
-    with pytest.raises(ConfigError, match="seed"):
-        open_project(str(project.path), settings={"seed": 9})
-
-
-def test_settings_of_the_training_are_added_to_those_there_are(tmp_path: Path) -> None:
-    source = str(make_images(tmp_path / "pets", ["1.png"]))
-    open_project(source, tmp_path / "p", settings={"config": {"batch_size": 16}})
-    project, _ = open_project(source, tmp_path / "p", settings={"config": {"learning_rate": 0.01}})
-    assert project.settings.config == {"batch_size": 16, "learning_rate": 0.01}
-
-
-def test_classes_are_not_added_while_a_page_is_open(tmp_path: Path) -> None:
-    project = small_project(tmp_path)
-    with project.lock(), pytest.raises(StoreError, match="in use by process"):
-        open_project(str(project.path), classes=["fish"])
-
-
 @pytest.mark.parametrize(
     ("source", "place"),
     [("mnist", "mnist"), ("some/pets", "pets"), ("v1.2", "v1.2"), ("table.csv", "table"), ("/", "images")],
@@ -187,10 +155,10 @@ def test_a_project_is_named_after_its_source(
 
 
 @pytest.mark.parametrize(
-    ("word", "share"), [("2%", 0.02), ("0.02", 0.02), (" 12.5 % ", 0.125), ("0", 0.0), (".5", 0.5)]
+    ("word", "expected"), [("2%", 0.02), ("0.02", 0.02), (" 12.5 % ", 0.125), ("0", 0.0), (".5", 0.5)]
 )
-def test_a_share_may_be_written_as_people_do(word: str, share: float) -> None:
-    assert _share("--audit", word) == pytest.approx(share)
+def test_a_share_may_be_written_as_people_do(word: str, expected: float) -> None:
+    assert share("--audit", word) == pytest.approx(expected)
 
 
 def test_the_annotator_is_who_is_logged_in_or_me(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,6 +200,31 @@ def test_labels_are_exported_without_a_server_and_imported_again(tmp_path: Path)
     code, said = invoke("import", other.path, table)
     assert code == 0
     assert "0 labels added, 2 were there already" in said
+
+
+def test_the_models_guesses_count_from_a_threshold_on_and_what_they_are_worth_is_said(tmp_path: Path) -> None:
+    project = small_project(tmp_path)
+    act(project, say(0, 0), other("flag", 0))
+    with begin_model(project) as run:
+        commit(run, 0, make_ranking([1] * 12, confidence=np.linspace(0.45, 1, 12, dtype=np.float32)))
+    table = tmp_path / "out.csv"
+    for words, count in (
+        ([], 2), (["--guesses", "0.9"], 3), (["--guesses", "90%"], 3), (["--guesses", "0"], 11),
+        (["--guesses", "none"], 0), (["--guesses", "None"], 0), (["--no-pseudo"], 0),
+    ):  # fmt: skip
+        code, said = invoke("export", project.path, "--out", table, "--force", *words)
+        assert code == 0, said
+        assert f"1 labels by people, {count} by the model" in said
+        assert f"{count} guesses at least" in said or count == 0
+        assert "1 label of flagged images is among those exported" in said
+    assert "--no-pseudo" not in invoke("export", "--help")[1]
+    result = CliRunner().invoke(app, ["export", str(project.path), "--out", str(table), "--force", "--json"])
+    made = json.loads(result.stdout)
+    assert (made["labels"], made["guesses"]) == (1, 2)
+    assert made["notes"][0].startswith("2 guesses at least 95 % sure; no audit image")
+    for word in ("half", "200%"):
+        code, said = invoke("export", project.path, "--out", table, "--force", "--guesses", word)
+        assert code == 2 and "guesses" in said
 
 
 def test_an_export_is_named_after_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

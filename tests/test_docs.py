@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from deepbass.cli import app
 from deepbass.core.config import Config
-from deepbass.session.settings import configure
+from deepbass.runs.configure import configure
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -62,7 +62,7 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 def test_the_page_of_results_its_figures_and_the_readme_are_what_the_result_files_say(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    monkeypatch.syspath_prepend(str(ROOT / "experiments"))
     import results_page
 
     assert results_page.PAGE.read_text(encoding="utf-8") == results_page.page(tmp_path / "images")

@@ -17,12 +17,11 @@ from typing import Any
 
 import httpx
 import numpy as np
-import safetensors.torch
 
+import deepbass
 from deepbass.core.config import Config
 from deepbass.data.load import Data
 from deepbass.learn.learner import LocalLearner
-from deepbass.learn.models import build
 from people.page import SAYS, enter, label, mnist, page, row_of, write_images
 
 RESULTS = Path(__file__).parents[2] / "results" / "label-mnist.json"
@@ -53,11 +52,8 @@ def wait_for(client: httpx.Client, iteration: int) -> dict[str, Any]:
 
 def test_error(folder: Path, data: Data) -> float:
     """Measure an exported model on MNIST's test images, which the page has never seen."""
-    about = json.loads((folder / "config.json").read_text())
-    config = Config.of({**about["architecture"]})
-    model = build(config, tuple(about["shape"]), len(about["classes"]))
-    model.load_state_dict(safetensors.torch.load((folder / "model.safetensors").read_bytes()))
-    return 1.0 - LocalLearner(model, data.validation, 10, config).evaluate(data.validation, data.validation_labels)
+    learner = LocalLearner(deepbass.load_model(folder), data.validation, 10, Config())
+    return 1.0 - learner.evaluate(data.validation, data.validation_labels)
 
 
 def main() -> None:

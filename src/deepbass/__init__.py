@@ -1,4 +1,4 @@
-"""deepbass: label a few hundred samples and get the model that labelling everything would have given."""
+"""deepbass: the most model from the fewest labels, and the truth about what it is worth."""
 
 from __future__ import annotations
 
@@ -6,30 +6,47 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deepbass.api import load_model as load_model
+    from deepbass.api import resume as resume
+    from deepbass.api import run as run
+    from deepbass.core.acquire import Acquire as Acquire
+    from deepbass.core.admit import Admit as Admit
+    from deepbass.core.belief import Belief as Belief
     from deepbass.core.config import Config as Config
     from deepbass.core.errors import DeepBassError as DeepBassError
     from deepbass.core.labels import Answers as Answers
     from deepbass.core.labels import Labels as Labels
+    from deepbass.core.loop import Learner as Learner
+    from deepbass.core.loop import Oracle as Oracle
+    from deepbass.core.loop import State as State
     from deepbass.report.page import write_report as write_report
-    from deepbass.session.api import load_model as load_model
-    from deepbass.session.api import resume as resume
-    from deepbass.session.api import run as run
-    from deepbass.session.session import Result as Result
-    from deepbass.session.session import Watch as Watch
+    from deepbass.runs.lifecycle import Result as Result
+    from deepbass.runs.lifecycle import Watch as Watch
+    from deepbass.runs.measure import Metrics as Metrics
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Answers": "deepbass.core.labels",
-    "Config": "deepbass.core.config",
-    "DeepBassError": "deepbass.core.errors",
-    "Labels": "deepbass.core.labels",
-    "Result": "deepbass.session.session",
-    "Watch": "deepbass.session.session",
-    "load_model": "deepbass.session.api",
-    "resume": "deepbass.session.api",
-    "run": "deepbass.session.api",
+    # what to call
+    "run": "deepbass.api",
+    "resume": "deepbass.api",
+    "load_model": "deepbass.api",
     "write_report": "deepbass.report.page",
+    # what they take and return
+    "Config": "deepbass.core.config",
+    "Result": "deepbass.runs.lifecycle",
+    "Metrics": "deepbass.runs.measure",
+    "Watch": "deepbass.runs.lifecycle",
+    "DeepBassError": "deepbass.core.errors",
+    # what oracles and rules of one's own are written with
+    "Oracle": "deepbass.core.loop",
+    "Answers": "deepbass.core.labels",
+    "Labels": "deepbass.core.labels",
+    "Belief": "deepbass.core.belief",
+    "Acquire": "deepbass.core.acquire",
+    "Admit": "deepbass.core.admit",
+    "State": "deepbass.core.loop",
+    "Learner": "deepbass.core.loop",
 }
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (names from the table above)

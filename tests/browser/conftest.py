@@ -5,7 +5,6 @@ Tests know `Served` and `Visit` only, so that they hold for every server that ke
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,9 +13,11 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-from .fake_server import Fake, Running
+from tests.chromium import HOW, MISSING, find_chromium, is_required
 
-CHROMIUM = shutil.which("chromium")
+from .fake_project import Fake
+from .fake_server import Running
+
 QUIET = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 OFFLINE = ["--disable-component-update", "--disable-sync"]
 
@@ -148,10 +149,11 @@ Open = Callable[..., Visit]
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """One browser for all tests here; it is closed before tests of other packages, which may want the event loop."""
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium on this machine: apt install chromium")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET + OFFLINE)
+        found = find_chromium(playwright)
+        if found is None:
+            (pytest.fail if is_required() else pytest.skip)(f"{MISSING}: {HOW}")
+        started = playwright.chromium.launch(executable_path=found, args=QUIET + OFFLINE)
         yield started
         started.close()
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
-Row = dict[str, Any]
+from .fake_classes import FakeClasses, Row
+
 ANSWERS = ("label", "skip", "unsure")
+WITH_CLASS = ("label", "veto", "settle")
 
 
 @dataclass
@@ -16,6 +17,7 @@ class FakeJournal:
     """Fold acts again at every question: there are few of them. Used by the server's thread and by tests."""
 
     names: list[str]
+    classes: FakeClasses
     acts: list[Row] = field(default_factory=list)
     leases: dict[str, list[int]] = field(default_factory=dict)  # person -> items, in the order of asking
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -27,6 +29,8 @@ class FakeJournal:
                 return None
             if not 0 <= sent["item"] < len(self.names):
                 return f"There is no item {sent['item']}."
+            if sent["kind"] in WITH_CLASS and self.classes.resolve(sent["class"]) is None:
+                return f"Class {sent['class']} was removed."
             undoes = sent.get("undoes")
             if sent["kind"] == "undo" and not any(act["uid"] == undoes for act in self.acts):
                 return f"There is no act {undoes!r} to take back."
@@ -46,10 +50,12 @@ class FakeJournal:
         return next(act for act in self.acts if act["uid"] == uid)
 
     def live(self) -> list[Row]:
-        """List acts that hold: neither taken back nor taking back."""
+        """List acts that hold: neither taken back nor taking back, nor of a class that was removed."""
         with self.lock:
             undone = {act["undoes"] for act in self.acts}
-            return [act for act in self.acts if act["kind"] != "undo" and act["uid"] not in undone]
+            holds = [act for act in self.acts if act["kind"] != "undo" and act["uid"] not in undone]
+            now = [{**act, "class": self.classes.resolve(act["class"])} for act in holds]
+            return [act for act in now if act["class"] is not None or act["kind"] not in WITH_CLASS]
 
     def standing(self) -> dict[tuple[int, str], Row]:
         """Give everybody's last answer to every item."""

@@ -11,15 +11,12 @@ import socket
 import threading
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
-import numpy as np
 import uvicorn
-from numpy.typing import NDArray
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
@@ -28,9 +25,8 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from deepbass.report.png import encode_png, shrink
-
-from .fake_journal import FakeJournal, Row
+from .fake_classes import RefusedChangeError, Row
+from .fake_project import THRESHOLD, Fake
 
 STATIC = Path(__file__).parents[2] / "src" / "deepbass" / "web" / "static"
 POLICY = (
@@ -38,119 +34,6 @@ POLICY = (
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 COOKIE = "deepbass-fake"
-
-
-@dataclass
-class Fake:
-    """A project that exists only as long as its server runs."""
-
-    classes: list[str] = field(default_factory=lambda: ["cat", "dog", "owl"])
-    count: int = 40
-    names: list[str] = field(default_factory=list)
-    people: tuple[str, ...] = ("ann",)
-    iteration: int = 0  # 0: there is no model yet
-    photos: bool = False
-    broken: frozenset[int] = frozenset()
-    reserved: str = ""  # why there is nothing to ask, if there is nothing
-    more: Row = field(default_factory=dict)  # put over the panel
-    title: str = "made-up images"
-    news: list[tuple[str, Any]] = field(default_factory=list)  # events for /api/live, ever growing
-    closing: bool = False
-
-    def __post_init__(self) -> None:
-        self.names = self.names or [f"shapes/img_{item:04}.png" for item in range(self.count)]
-        self.journal = FakeJournal(self.names)
-
-    def project(self, person: str) -> Row:
-        """Describe the project."""
-        classes = [{"id": id_, "name": name} for id_, name in enumerate(self.classes)]
-        several = len(self.people) > 1
-        return {
-            "id": f"{self.title} {id(self)}",
-            "name": self.title,
-            "items": len(self.names),
-            "classes": classes,
-            "annotator": person,
-            "several": several,
-            "target": 0.02,
-            "audit": 0.1,
-            "twice": 0.0,
-            "login": several,
-        }
-
-    def questions(self, items: list[int]) -> list[Row]:
-        """Describe items as questions."""
-        return [{"item": item, "name": self.names[item]} for item in items]
-
-    def guess(self, item: int) -> Row | None:
-        """Make up what the model thinks."""
-        if not self.iteration or not self.classes:
-            return None
-        doubt = (item * 37 % 100) / 200
-        return {"class": item * 7 % len(self.classes), "confidence": 1 - doubt, "entropy": doubt}
-
-    def guessed(self) -> list[Row]:
-        """List what the model labelled itself, most doubtful first."""
-        vetoed = {(act["item"], act["class"]) for act in self.journal.live() if act["kind"] == "veto"}
-        taken = {item for item, _ in self.journal.standing()}
-        rows = []
-        for item, name in enumerate(self.names):
-            guess = self.guess(item)
-            if guess and item not in taken and (item, guess["class"]) not in vetoed:
-                rows.append({"item": item, "name": name, "guess": guess["class"], **guess})
-        return sorted(rows, key=lambda row: -float(row["entropy"]))
-
-    def panel(self) -> Row:
-        """Sum up."""
-        live, standing = self.journal.live(), self.journal.standing()
-        labelled = [act for act in standing.values() if act["kind"] == "label"]
-        by_class = [sum(act["class"] == id_ for act in labelled) for id_ in range(len(self.classes))]
-        kinds = {kind: sum(act["kind"] == kind for act in standing.values()) for kind in ("skip", "unsure")}
-        spent = sorted(act["seconds"] for act in live if act.get("seconds") is not None)
-        need = [{"class": id_, "have": have, "need": 3} for id_, have in enumerate(by_class) if have < 3]
-        everyone = [{"name": who, "labels": sum(act["annotator"] == who for act in labelled)} for who in self.people]
-        doing = "training" if self.iteration else "waiting for labels"
-        return {
-            "labels": len(labelled),
-            "by_class": by_class,
-            "answers": len(standing),
-            "skipped": kinds["skip"],
-            "unsure": kinds["unsure"],
-            "flagged": len(self.journal.flags()),
-            "pseudo": len(self.guessed()),
-            "known_to_model": 0,
-            "iteration": self.iteration,
-            "median_seconds": spent[len(spent) // 2] if spent else None,
-            "audit": None,
-            "target": 0.02,
-            "good_enough": None,
-            "standstill": None,
-            "history": [],
-            "people": everyone,
-            "disagreements": len(self.journal.disagreements()),
-            "trainer": {"doing": doing, "share": 0.4 if self.iteration else 0.0, "restarts": 0, "error": None},
-            "ready": {"need": need} if not self.iteration else None,
-            **self.more,
-        }
-
-    def tell(self, kind: str, data: object) -> None:
-        """Send an event to every open page."""
-        self.news.append((kind, data))
-
-    def picture(self, item: int, side: int) -> bytes:
-        """Draw a shape of its own for every item."""
-        random = np.random.default_rng(item)
-        height, width = (240, 360) if self.photos else (28, 28)
-        y, x = np.mgrid[0:height, 0:width] / height
-        centre_x, centre_y = random.uniform(0.3, 0.7) * width / height, random.uniform(0.35, 0.65)
-        away = np.hypot(x - centre_x, y - centre_y) if item % 2 else np.maximum(abs(x - centre_x), abs(y - centre_y))
-        ring = np.clip((0.1 - abs(away - 0.22)) * 12, 0, 1) if item % 3 else np.clip((0.26 - away) * 12, 0, 1)
-        if not self.photos:
-            return encode_png((ring * 255).astype(np.uint8))
-        sky = np.stack([x / x.max() * channel for channel in random.uniform(80, 230, 3)], axis=-1) + 25 * y[..., None]
-        colour = random.uniform(40, 250, 3)
-        mixed: NDArray[np.float64] = np.clip(sky + (colour - sky) * ring[..., None], 0, 255)
-        return encode_png(shrink(mixed.astype(np.uint8), side))
 
 
 def application(fake: Fake) -> Starlette:
@@ -238,7 +121,8 @@ def application(fake: Fake) -> Starlette:
             rows = [act for act in rows if act["kind"] == "flag" and act["item"] in flags]
         elif only:
             kind = {"unsure": "unsure", "skipped": "skip"}[only]
-            rows = [act for act in rows if act["kind"] == kind and standing.get((act["item"], act["annotator"])) is act]
+            holds = {act["uid"] for act in standing.values()}
+            rows = [act for act in rows if act["kind"] == kind and act["uid"] in holds]
         labels = fake.journal.labels()
         keys = ("id", "uid", "item", "kind", "class", "annotator", "at")
         shown = [
@@ -248,13 +132,16 @@ def application(fake: Fake) -> Starlette:
         return JSONResponse({"acts": shown, "more": len(rows) > limit})
 
     async def guesses(request: Request) -> Response:
-        query, rows = request.query_params, fake.guessed()
-        counts = [sum(row["guess"] == id_ for row in rows) for id_ in range(len(fake.classes))]
+        query = request.query_params
+        rows = fake.guessed(float(query.get("least", THRESHOLD)))
+        counts = [sum(row["guess"] == id_ for row in rows) for id_ in range(fake.kinds.ever)]
         mine = [row for row in rows if row["guess"] == int(query["class"])]
-        offset = int(query["offset"])
-        return JSONResponse(
-            {"items": mine[offset : offset + int(query["limit"])], "total": len(mine), "counts": counts}
-        )
+        offset, limit = int(query["offset"]), int(query["limit"])
+        page = {"items": mine[offset : offset + limit], "total": len(mine), "counts": counts, "threshold": THRESHOLD}
+        return JSONResponse(page)
+
+    async def guess_levels(_: Request) -> Response:
+        return JSONResponse(fake.levels())
 
     async def disagreements(_: Request) -> Response:
         standing = fake.journal.standing()
@@ -265,12 +152,19 @@ def application(fake: Fake) -> Starlette:
         pairs = [{"people": list(fake.people[:2]), "n": 12, "kappa": 0.81}] if len(fake.people) > 1 else []
         return JSONResponse({"items": items, "agreement": pairs})
 
-    async def classes(request: Request) -> Response:
-        name = (await request.json())["name"]
-        if name not in fake.classes:
-            fake.classes.append(name)
-            fake.tell("classes", fake.project("")["classes"])
-        return JSONResponse({"id": fake.classes.index(name), "name": name})
+    async def class_counts(_: Request) -> Response:
+        return JSONResponse({"classes": [{**row, "labels": fake.labels_of(row["id"])} for row in fake.kinds.rows()]})
+
+    async def change_classes(request: Request) -> Response:
+        """Add a class, or change one: the last part of the path says how."""
+        how, id_ = request.url.path.rpartition("/")[2], int(request.path_params.get("id", -1))
+        try:
+            answer = fake.kinds.change(how, id_, await request.json())
+        except RefusedChangeError as refused:
+            return JSONResponse(refused.answer, 409)
+        fake.tell("classes", fake.kinds.rows())
+        fake.tell("panel", fake.panel())
+        return JSONResponse(answer)
 
     async def panel(_: Request) -> Response:
         return JSONResponse(fake.panel())
@@ -288,13 +182,13 @@ def application(fake: Fake) -> Starlette:
         return StreamingResponse(events(), media_type="text/event-stream")
 
     async def export(request: Request) -> Response:
-        name = request.path_params["format"]
-        lines = "".join(
-            f"{fake.names[item]},{fake.classes[id_]}\n" for item, id_ in sorted(fake.journal.labels().items())
-        )
-        return Response(
-            f"name,label\n{lines}", headers={"Content-Disposition": f'attachment; filename="labels.{name}"'}
-        )
+        name, least = request.path_params["format"], request.query_params.get("guesses", str(THRESHOLD))
+        known = [(item, id_, "person") for item, id_ in sorted(fake.journal.labels().items())]
+        guessed = [] if least == "none" else fake.guessed(float(least))
+        rows = known + [(row["item"], row["guess"], "pseudo") for row in guessed]
+        lines = [f"{fake.names[item]},{fake.kinds.living[id_]},{source}\n" for item, id_, source in rows]
+        headers = {"Content-Disposition": f'attachment; filename="labels.{name}"'}
+        return Response(f"name,label,source\n{''.join(lines)}", headers=headers)
 
     def image(request: Request) -> Response:
         item, side = int(request.path_params["item"]), int(request.query_params["side"])
@@ -310,6 +204,8 @@ def application(fake: Fake) -> Starlette:
         "/api/guess/{item:int}": guess,
         "/api/history": history,
         "/api/guesses": guesses,
+        "/api/guess-levels": guess_levels,
+        "/api/classes": class_counts,
         "/api/disagreements": disagreements,
         "/api/panel": panel,
         "/api/live": live,
@@ -317,14 +213,16 @@ def application(fake: Fake) -> Starlette:
         "/image/{item:int}": image,
         "/login": login,
     }
-    posts = {"/api/acts": acts, "/api/classes": classes, "/login": login, "/logout": logout}
+    posts = {"/api/acts": acts, "/login": login, "/logout": logout}
+    changes = ["", "/undo", *(f"/{{id:int}}/{how}" for how in ("rename", "merge", "remove"))]
+    posts |= {f"/api/classes{path}": change_classes for path in changes}
     routes = [Route(path, handler) for path, handler in gets.items()]
     routes += [Route(path, handler, methods=["POST"]) for path, handler in posts.items()]
     static = Mount("/static", StaticFiles(directory=STATIC))
-    return Starlette(routes=[*routes, static], middleware=[Middleware(BaseHTTPMiddleware, dispatch=_door(fake))])
+    return Starlette(routes=[*routes, static], middleware=[Middleware(BaseHTTPMiddleware, dispatch=_check(fake))])
 
 
-def _door(fake: Fake) -> Any:
+def _check(fake: Fake) -> Any:
     async def door(request: Request, call_next: RequestResponseEndpoint) -> Response:
         response = await _refusal(fake, request) or await call_next(request)
         response.headers["Content-Security-Policy"] = POLICY

@@ -64,6 +64,28 @@ def test_classes_keep_their_keys_when_others_are_added(ann: Visit, names: list[s
         assert ann.page.evaluate(script, classes) == keys[:some]
 
 
+@pytest.mark.parametrize(
+    ("living", "keys"),
+    [
+        ({0: "cat", 2: "owl"}, {"1": 0, "3": 2}),  # the second is gone: its key rests
+        ({1: "1", 2: "2", 3: "x"}, {"1": 1, "2": 2, "3": 3}),  # but not where another class is called so
+        ({**{id_: f"kind {id_}" for id_ in range(12) if id_ not in (3, 5)}}, None),  # and not where keys are wanting
+    ],
+)
+def test_classes_keep_their_keys_when_others_go(
+    ann: Visit, living: dict[int, str], keys: dict[str, int] | None
+) -> None:
+    script = "async (classes) => Object.fromEntries((await import('/static/keys.js')).digitKeys(classes))"
+    given = ann.page.evaluate(script, [{"id": id_, "name": name} for id_, name in living.items()])
+    if keys is not None:
+        assert given == keys
+        return
+    assert {key: id_ for key, id_ in given.items() if id_ < 10} == {
+        key: id_ for id_, key in enumerate("1234567890") if id_ in living
+    }
+    assert {id_ for id_ in given.values() if id_ >= 10} == {10, 11}  # by the keys of the two that are gone
+
+
 def test_numbers_are_put_into_words(ann: Visit) -> None:
     shares = [0, 0.0004, 0.02, 0.0421, 0.0996, 0.31, 1]
     said = [f"{number}{THIN}%" for number in ("0", "0", "2", "4.2", "10", "31", "100")]

@@ -70,7 +70,7 @@ def test_every_other_key_does_what_it_says(serve: Serve, visit: Open) -> None:
 def test_the_guess_is_told_after_an_answer_that_differs(serve: Serve, visit: Open) -> None:
     ann = visit(serve(iteration=3))
     ann.press("1", "1")  # the guesses are cat and dog
-    expect(ann.page.locator(".echo .note")).to_have_text("the model had guessed dog")
+    expect(ann.page.locator(".echo .note")).to_have_text("the model\u2019s guess: dog")
 
 
 def test_undo_brings_the_question_back_without_limit(serve: Serve, visit: Open) -> None:
@@ -427,7 +427,7 @@ def test_the_tenth_class_has_the_key_0_and_the_others_are_found_by_name(serve: S
     filter_ = ann.page.get_by_role("searchbox", name="Classes: filter by name")
     expect(filter_).to_have_value("1 d x")
     filter_.fill("d x")
-    expect(ann.page.locator(".ask .class:visible")).to_have_count(2)  # and the one to add a class
+    expect(ann.page.locator(".ask .class:visible")).to_have_count(3)  # and those to add one and to edit them
     ann.page.keyboard.press("Enter")
     expect(filter_).to_have_value("")
     ann.page.keyboard.press("Escape")

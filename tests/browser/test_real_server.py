@@ -18,8 +18,11 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
+from deepbass.exchange.exports import export
 from deepbass.label.acts import Act
 from deepbass.label.journal import Journal
+from deepbass.label.project import Project
+from deepbass.store.names import PROJECT_DB_FILE
 
 from .conftest import Open, Visit
 
@@ -95,7 +98,7 @@ class RealServed:
         page.wait_for_selector("body[data-ready]")
 
     def written(self) -> list[Act]:
-        with Journal.open(self.project / "labels.db", "ro") as journal:
+        with Journal.open(self.project / PROJECT_DB_FILE, "ro") as journal:
             return journal.acts()
 
     def acts(self) -> list[dict[str, Any]]:
@@ -128,7 +131,7 @@ def answer(visit: Visit) -> str:
 
 def labelled(real: RealServed) -> dict[str, int]:
     """Fold the journal: what each image is called now."""
-    with Journal.open(real.project / "labels.db", "ro") as journal:
+    with Journal.open(real.project / PROJECT_DB_FILE, "ro") as journal:
         names = [row.name for row in journal.items()]
         acts = journal.acts()
     undone = {act.undoes for act in acts}
@@ -194,6 +197,51 @@ def test_two_people_at_once_get_different_images_and_offline_answers_arrive_once
     assert Counter(act.annotator for act in real.written()) == {"Ann": 8, "Bob": 8}
 
 
+def test_classes_are_added_renamed_merged_and_removed_and_all_of_it_is_taken_back(
+    real: RealServed, visit: Open
+) -> None:
+    ann = visit(real, "Ann")
+    seen = [answer(ann) for _ in range(6)]
+    ann.saved()
+    before = labelled(real)
+    buttons = ann.page.locator(".ask .class:not(.opener) .words")
+    ann.page.get_by_role("button", name="Add a class").click()
+    ann.page.get_by_label("Name of the new class").fill("disc")
+    ann.page.keyboard.press("Enter")
+    expect(buttons).to_have_text([*CLASSES, "disc"])
+    ann.page.keyboard.press("Escape")
+
+    ann.page.keyboard.press("e")
+    dialog = ann.page.get_by_role("dialog", name="Classes")
+    crosses = sum(right(name) == 1 for name in seen)
+    expect(dialog.locator("[data-class='1']")).to_contain_text(f"{crosses} label")
+    dialog.get_by_role("button", name="Rename ring").click()
+    dialog.get_by_label("New name").fill("hoop")
+    ann.page.keyboard.press("Enter")
+    expect(dialog.locator(".done")).to_contain_text("Class “ring” is now “hoop”.")
+    dialog.get_by_role("button", name="Merge disc").click()
+    dialog.get_by_label("Into").select_option("hoop")
+    dialog.locator(".class-form").get_by_role("button", name="Merge").click()
+    expect(dialog.locator(".done")).to_contain_text("Class “disc” is merged into “hoop”: 0 labels moved.")
+    dialog.get_by_role("button", name="Remove cross").click()
+    dialog.locator(".danger").click()
+    expect(dialog.locator(".done")).to_contain_text("Class “cross” is removed")
+    ann.page.keyboard.press("Escape")
+    expect(buttons).to_have_text(["hoop", CLASSES[2]])
+    expect(ann.page.locator(".numbers")).to_contain_text(f"Labels{len(seen) - crosses}")
+
+    echo = ann.page.locator(".echo")
+    for taken_back in ("“cross” is removed", "“disc” is merged", "“ring” is now", "“disc” added"):
+        ann.page.keyboard.press("u")
+        expect(echo).to_contain_text(f"Taken back: Class {taken_back}")
+    expect(buttons).to_have_text(list(CLASSES))
+    expect(ann.page.locator(".numbers")).to_contain_text(f"Labels{len(seen)}")
+    ann.page.keyboard.press("u")  # and then the answer before
+    assert ann.image() == seen.pop()
+    ann.saved()
+    assert labelled(real) == {name: before[name] for name in seen}
+
+
 def test_the_model_learns_its_guesses_are_corrected_and_everything_is_exported(
     real: RealServed, visit: Open, tmp_path: Path
 ) -> None:
@@ -206,7 +254,7 @@ def test_the_model_learns_its_guesses_are_corrected_and_everything_is_exported(
     ann.go("Guesses")
     tiles = ann.page.locator(".tile")
     expect(tiles.first).to_be_visible(timeout=120_000)  # a real trainer takes its time
-    expect(panel).to_contain_text("Labelled by the model")
+    expect(panel).to_contain_text("Guesses at least 95")
 
     before = len(real.written())
     for number in range(3):
@@ -217,6 +265,9 @@ def test_the_model_learns_its_guesses_are_corrected_and_everything_is_exported(
     assert [(act.kind, act.class_, act.why) for act in corrected] == [("label", 1, "guesses")] * 3
 
     ann.go("Export")
+    expect(ann.page.locator(".level")).to_contain_text("on images without a label")
+    ann.page.get_by_role("slider").press("Home")  # all guesses: how sure the model is by now depends on when it learned
+    expect(ann.page.get_by_role("slider")).to_have_attribute("aria-valuetext", "sure or unsure: all of them")
     with ann.page.expect_download() as download:
         ann.page.get_by_role("link", name="CSV").click()
     file = tmp_path / "labels.csv"
@@ -225,6 +276,6 @@ def test_the_model_learns_its_guesses_are_corrected_and_everything_is_exported(
         rows = list(csv.DictReader(lines))
     people = {row["path"]: row["label"] for row in rows if row["annotator"] == "Ann"}
     assert people == {name: CLASSES[class_] for name, class_ in labelled(real).items()}
-    assert any(row["source"] == "pseudo" for row in rows)
+    assert export(Project.open(real.project), "csv", tmp_path / "all.csv", guesses=0.0).guesses > 0
     ann.go("Label")
     expect(ann.page.get_by_role("button", name="<script>alert(1)</script>").first).to_be_visible()

@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, expect
 from .conftest import Open, Serve, Served, Visit
 
 EVIL = "<script>document.title = 'taken over'</script><img src=x onerror=alert(1)>"
+THIN = "\u202f"
 VIEWS = ["label", "guesses", "answers", "disagreements", "export"]
 SIZES = {"wide": (1280, 800), "small": (800, 600), "zoomed": (640, 400), "phone": (360, 740)}
 
@@ -59,6 +60,22 @@ def test_most_doubtful_guesses_come_first(serve: Serve, visit: Open) -> None:
     expect(faces(ann)).to_have_count(20)
     sure = [float(text.split("\u202f")[0]) for text in ann.page.locator(".sure").all_text_contents()]
     assert sure == sorted(sure)
+
+
+def test_only_sure_guesses_are_shown_unless_all_are_wanted(serve: Serve, visit: Open) -> None:
+    served = serve(iteration=3, count=60, doubt=0.5)
+    ann = visit(served)
+    ann.go("Guesses")
+    expect(ann.page.locator(".guesses > .soft").first).to_contain_text(f"Guesses at least 95{THIN}% sure on images")
+    expect(faces(ann)).to_have_count(3)
+    ann.page.locator(".choice label", has_text="All guesses").click()
+    expect(faces(ann)).to_have_count(20)
+    expect(ann.page.locator(".guesses > .soft").first).to_contain_text("All guesses on images without a label")
+    ann.page.locator(".tabs a", has_text="dog").click()
+    expect(ann.page).to_have_url(re.compile("#guesses/1/all$"))
+    expect(faces(ann)).to_have_count(20)
+    ann.page.locator(".choice label", has_text=f"At least 95{THIN}% sure").click()
+    expect(ann.page).to_have_url(re.compile("#guesses/1$"))
 
 
 def test_a_single_guess_is_confirmed_or_vetoed_by_one_click(serve: Serve, visit: Open) -> None:
@@ -240,59 +257,65 @@ def test_one_person_alone_has_no_disagreements(serve: Serve, visit: Open) -> Non
     expect(ann.page.locator("#tabs a", has_text="Disagreements")).to_be_hidden()
 
 
-def test_labels_are_exported(serve: Serve, visit: Open) -> None:
+def exported(visit: Visit) -> list[list[str]]:
+    """Download the table, and read it."""
+    with visit.page.expect_download() as download:
+        visit.page.get_by_role("link", name="Download: CSV table").click()
+    return [line.split(",") for line in download.value.path().read_text().splitlines()[1:]]
+
+
+def test_without_a_model_peoples_labels_are_exported(serve: Serve, visit: Open) -> None:
     ann = visit(serve())
     ann.press("2")
     ann.saved()
     ann.go("Export")
     expect(ann.page.locator(".exports")).to_contain_text("There is no model yet")
-    with ann.page.expect_download() as download:
-        ann.page.get_by_role("link", name="Download: CSV table").click()
-    assert download.value.path().read_text().splitlines()[1].endswith("dog")
+    expect(ann.page.get_by_role("radio", name="People\u2019s labels only (1)")).to_be_checked()
+    expect(ann.page.get_by_role("radio", name="and the model\u2019s guesses")).to_be_disabled()
+    assert exported(ann) == [["shapes/img_0000.png", "dog", "person"]]
 
 
-# the panel
-
-
-def test_the_panel_follows_the_server(serve: Serve, visit: Open) -> None:
-    served = serve(iteration=3)
-    ann = visit(served)
-    ann.press("1")
+def test_guesses_are_exported_as_far_as_wanted_with_the_error_to_expect(serve: Serve, visit: Open) -> None:
+    tested = [(0.5 + number / 100, number < 20) for number in range(50)]  # wrong while it is unsure
+    ann = visit(serve(iteration=3, count=200, doubt=0.5, tested=tuple(tested)))
+    ann.press("2")
     ann.saved()
-    panel = ann.page.get_by_role("complementary", name="Progress")
-    expect(panel.locator(".numbers")).to_contain_text("Labels1")
-    told = ann.page.evaluate("fetch('/api/panel').then(answer => answer.json())")
-    history = [{"labels": n, "estimate": 0.4 / n, "low": 0.2 / n, "high": 0.6 / n} for n in range(1, 9)]
-    audit = {"n": 200, "errors": 10, "estimate": 0.05, "low": 0.025, "high": 0.075}
-    trainer = {"doing": "training", "share": 0.5, "restarts": 2, "error": "The trainer ended with code 1."}
-    served.tell(
-        "panel",
-        {
-            **told,
-            "history": history,
-            "audit": audit,
-            "trainer": trainer,
-            "good_enough": "Upper bound 1.9 %.",
-            "labels": 80,
-        },
-    )
-    expect(panel.get_by_role("img")).to_have_attribute("aria-label", re.compile("to 5\u202f% at 8 labels.*target is 2"))
-    expect(panel).to_contain_text("Good enough")
-    expect(panel).to_contain_text("started again 2 times")
-    expect(panel).to_contain_text("The trainer ended with code 1.")
-    served.tell("trainer", {"doing": "infer pool", "share": 0.25})
-    expect(panel.locator(".doing")).to_contain_text("Looking at all images")
-    expect(panel.locator("progress")).to_have_attribute("value", "0.25")
+    ann.go("Export")
+    level, slider = ann.page.locator(".level"), ann.page.get_by_role("slider", name="How sure guesses have to be")
+    expect(slider).to_have_attribute("aria-valuetext", f"at least 95{THIN}% sure")
+    expect(level).to_contain_text(f"Expect about 0{THIN}% of them to be wrong (0{THIN}% to ")
+    sure = exported(ann)
+    expect(level).to_contain_text(f"{len(sure) - 1} guesses")
+    assert [row[2] for row in sure] == ["person"] + ["pseudo"] * (len(sure) - 1)
+
+    slider.focus()
+    for _ in range(5):
+        ann.page.keyboard.press("ArrowLeft")
+    expect(slider).to_have_attribute("aria-valuetext", f"at least 50{THIN}% sure")
+    expect(level).to_contain_text(f"Expect about 40{THIN}% of them to be wrong")
+    expect(level).to_contain_text("of 50 test questions that the model was this sure of, it got 20 wrong")
+    assert len(exported(ann)) > len(sure)
+    slider.press("Home")
+    expect(slider).to_have_attribute("aria-valuetext", "sure or unsure: all of them")
+    expect(level).to_contain_text("199 guesses")
+    assert len(exported(ann)) == 200
+
+    ann.page.get_by_text("People\u2019s labels only").click()
+    assert len(exported(ann)) == 1
 
 
-def test_without_a_stream_the_panel_is_asked_for(serve: Serve, visit: Open) -> None:
-    served = serve()
-    ann = visit(served, enter=False)
-    ann.forgive("Failed to load resource")
-    ann.page.route("**/api/live", lambda route: route.fulfill(status=502, body=""))
-    served.enter(ann.page, "ann")
-    served.plant("ann", 30, 0)
-    expect(ann.page.locator(".numbers")).to_contain_text("Labels1")
+def test_the_first_model_has_guesses_before_its_first_round(serve: Serve, visit: Open) -> None:
+    ann = visit(serve(iteration=3, trained_on=12, more={"iteration": 0}))
+    ann.press("2")
+    expect(ann.page.locator(".echo .note")).to_have_text("the model\u2019s guess: cat")
+    ann.go("Export")
+    expect(ann.page.locator(".level")).to_contain_text("39 guesses")
+
+
+def test_without_test_questions_the_error_of_the_guesses_is_said_to_be_unknown(serve: Serve, visit: Open) -> None:
+    ann = visit(serve(iteration=3))
+    ann.go("Export")
+    expect(ann.page.locator(".level")).to_contain_text("How many of them are wrong is not known yet")
 
 
 # everywhere
@@ -322,10 +345,15 @@ def test_nothing_breaks_and_nothing_is_nameless_in_any_view(serve: Serve, visit:
     assert pale(ann) == []
     ann.page.keyboard.press("Escape")
     ann.page.keyboard.press("?")
-    expect(ann.page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(ann.page.get_by_role("dialog", name="Help")).to_be_visible()
     assert pale(ann) == []
     ann.page.keyboard.press("?")
     expect(ann.page.get_by_role("dialog")).to_be_hidden()
+    ann.go("Label")
+    ann.page.keyboard.press("e")
+    ann.page.get_by_role("button", name="Remove dog").click()
+    assert unnamed(ann) == []
+    assert pale(ann) == []
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -359,6 +387,24 @@ def test_the_question_and_its_buttons_fit_a_phone_without_scrolling(serve: Serve
     ann.page.get_by_role("button", name="hedgehog").tap()
     ann.saved()
     assert said(served) == [("label", 3, "rank")]
+
+
+@pytest.mark.parametrize("name", ["owl", "Donaudampfschifffahrtsgesellschaftskapitän"])
+def test_on_a_phone_the_own_answer_has_its_room_beside_the_models_guess(serve: Serve, visit: Open, name: str) -> None:
+    served = serve(iteration=3, classes=["hedgehog or another small animal", "dog", name])
+    ann = visit(served, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+    before = ann.page.locator(".ask .stage").bounding_box()
+    ann.press("3")
+    expect(ann.page.locator(".echo .note")).to_have_text("the model\u2019s guess: hedgehog or another small animal")
+    last = ann.page.locator(".echo .last")
+    expect(last).to_have_text(name)
+    cut = last.evaluate("node => node.scrollWidth > node.clientWidth")
+    assert cut == (len(name) > 20)
+    shown = last.bounding_box()
+    assert shown is not None
+    assert shown["width"] > (130 if cut else 20)
+    expect(ann.page.get_by_role("button", name=f"Undo: {name}")).to_be_in_viewport(ratio=1)
+    assert ann.page.locator(".ask .stage").bounding_box() == before  # what is said moves nothing below it
 
 
 def test_small_pictures_are_shown_pixel_by_pixel(serve: Serve, visit: Open) -> None:
@@ -422,7 +468,8 @@ def too_small(visit: Visit) -> list[str]:
     return list(
         visit.page.evaluate(
             """() => [...document.querySelectorAll("button, #tabs a, summary, input")].filter((node) => {
-                const { height, width } = node.getBoundingClientRect();
+                const hit = node.matches("[type=radio]") ? node.closest("label") : node; // a label can be clicked, too
+                const { height, width } = hit.getBoundingClientRect();
                 const least = node.matches(".single") && !matchMedia("(pointer: coarse)").matches ? 32 : 43.5;
                 return node.checkVisibility() && (height < least || width < 24);
             }).map((node) => node.outerHTML)"""

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
+from deepbass.cli.settings_table import renew
 from deepbass.core.acquire import ACQUIRE
 from deepbass.core.admit import ADMIT
-from deepbass.core.config import Config
+from deepbass.core.config import OWN, PEOPLE, Config, RunSettings
 from deepbass.core.errors import ConfigError
 from deepbass.core.loop import Method
 from deepbass.core.presets import PRESETS, preset
+from deepbass.core.setting import Setting, settings_of
+
+SETTINGS = {name: setting for name, (setting, _) in settings_of(Config).items()}
 
 
 def test_defaults_are_the_papers_mnist_experiment() -> None:
@@ -83,7 +89,61 @@ def test_presets_are_valid_for_every_data_set() -> None:
         preset("fast", "mnist")
 
 
-def test_every_setting_is_documented() -> None:
+def test_the_page_of_settings_is_what_the_configuration_says_of_them() -> None:
     page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert page == renew(page), "run: python -m deepbass.cli.settings_table docs/configuration.md"
     missing = [field.name for field in fields(Config) if f"`{field.name}`" not in page]
     assert not missing
+
+
+def test_every_policy_can_be_chosen_and_every_choice_is_there() -> None:
+    assert list(SETTINGS["acquire"].choices) == list(ACQUIRE)
+    assert list(SETTINGS["admit"].choices) == list(ADMIT)
+
+
+def test_what_editors_know_of_the_settings_is_what_the_configuration_takes() -> None:
+    given_as_values = {"acquire", "admit", "stop", "model", "oracle"}
+    types = get_type_hints(Config)
+    assert get_type_hints(RunSettings) == {name: types[name] for name in types if name not in given_as_values}
+    assert RunSettings.__required_keys__ == frozenset()
+
+
+@pytest.mark.parametrize("name", [name for name, setting in SETTINGS.items() if setting.allowed])
+def test_every_range_is_kept_at_both_of_its_ends(name: str) -> None:
+    setting = SETTINGS[name]
+    whole = get_type_hints(Config)[name] in (int, int | None)
+    least: float = 1 if whole else 1e-9
+
+    def taken(value: float) -> bool:
+        try:
+            Config.of({"budget": None, "initial": 1, name: value})
+        except ConfigError as error:
+            assert f"{name} = {value}" in str(error)
+            assert setting.allowed in str(error)
+            return False
+        return True
+
+    for bound, inside in ((setting.at_least, +1), (setting.at_most, -1)):
+        if bound is not None:
+            assert taken(bound)
+            assert not taken(bound - inside * least)
+    for bound, inside in ((setting.above, +1), (setting.below, -1)):
+        if bound is not None:
+            assert not taken(bound)
+            assert taken(bound + inside * least)
+
+
+@pytest.mark.parametrize("name", [name for name, setting in SETTINGS.items() if setting.choices])
+def test_every_choice_is_taken_and_no_other(name: str) -> None:
+    setting: Setting = SETTINGS[name]
+    for choice in (*setting.choices, *setting.written):
+        more = {"replay": "runs/one"} if choice == "replay" else {}
+        assert getattr(Config.of({name: choice, **more}), name) == choice
+    with pytest.raises(ConfigError, match=f"Unknown {name} 'teapot'"):
+        Config.of({name: "teapot"})
+    assert not {OWN, PEOPLE} & set(setting.choices)  # nobody is offered them
+
+
+def test_the_configuration_loads_neither_numpy_nor_torch() -> None:
+    code = "import sys, deepbass.core.config; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import struct
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,19 @@ from deepbass.data.arrays import from_npy, from_npz
 
 X = np.random.default_rng(0).integers(0, 256, (60, 6, 5), dtype=np.uint8)
 y = np.arange(60) % 3
+
+
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+
+
+def pack(folder: Path, compression: int, samples: bytes | None = None) -> Path:
+    """Write X and y into an .npz file; ``samples`` stand for X if they are given."""
+    with zipfile.ZipFile(folder / "some.npz", "w", compression) as archive:
+        for name, array in (("X.npy", X), ("y.npy", y)):
+            buffer = io.BytesIO()
+            np.save(buffer, array)
+            archive.writestr(name, samples if samples is not None and name == "X.npy" else buffer.getvalue())
+    return folder / "some.npz"
 
 
 @pytest.mark.parametrize("name", ["X", "X_train", "x_train", "scans"])
@@ -102,13 +118,63 @@ def test_truncated_files_are_refused(keep: int, tmp_path: Path) -> None:
             load(str(path), Config())
 
 
-@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_any_compression_that_python_knows_is_read(compression: int, tmp_path: Path) -> None:
+    data = load(str(pack(tmp_path, compression)), Config())
+    assert len(data.pool) + len(data.validation) == 60
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_a_damaged_member_is_named_whatever_its_decoder_raises(compression: int, tmp_path: Path) -> None:
+    path = pack(tmp_path, compression)
+    content = bytearray(path.read_bytes())
+    middle = content.index(b"y.npy") // 2
+    content[middle : middle + 3] = bytes(byte ^ 0xFF for byte in content[middle : middle + 3])
+    if compression == zipfile.ZIP_STORED:  # numbers that nobody packed: what is damaged here is the header
+        content[content.index(b"NUMPY")] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"some\.npz: X\.npy is not a readable array"):
+        load(str(path), Config())
+
+
+def forged(length: int, header: bytes) -> bytes:
+    return b"\x93NUMPY\x02\0" + struct.pack("<I", length) + header
+
+
+@pytest.mark.parametrize("compression", [None, *COMPRESSIONS])
+@pytest.mark.parametrize(
+    "content",
+    [
+        forged(0xFFFFFFFF, b"{'descr': '|u1'"),
+        forged(64, b"{'descr': '|u1', 'fortran_order': False, 'shape': (9999999999,)}"),
+        forged(67, b"{'descr': '<U999999999', 'fortran_order': False, 'shape': (999999,)}"),
+        forged(66, b"{'descr': '|u1', 'fortran_order': False, 'shape': (-99999, -99999)}"),
+    ],
+    ids=["length", "shape", "type", "negative"],
+)
+def test_a_header_that_announces_the_moon_allocates_nothing(
+    content: bytes, compression: int | None, tmp_path: Path
+) -> None:
+    if compression is None:
+        path = tmp_path / "X.npy"
+        path.write_bytes(content)
+        np.save(tmp_path / "y.npy", y)
+    else:
+        path = pack(tmp_path, compression, content)
+    read = from_npy if compression is None else from_npz
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match=r"X\.npy is not a readable"):
+            read(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_a_header_that_announces_more_than_there_is_is_refused(compression: int, tmp_path: Path) -> None:
-    np.save(tmp_path / "X.npy", X)
-    np.save(tmp_path / "y.npy", y)
-    forged = (tmp_path / "X.npy").read_bytes().replace(b"(60, 6, 5)", b"(99, 6, 5)")
-    with zipfile.ZipFile(tmp_path / "some.npz", "w", compression) as archive:
-        archive.writestr("X.npy", forged)
-        archive.write(tmp_path / "y.npy", "y.npy")
+    buffer = io.BytesIO()
+    np.save(buffer, X)
+    path = pack(tmp_path, compression, buffer.getvalue().replace(b"(60, 6, 5)", b"(99, 6, 5)"))
     with pytest.raises(DataError, match=r"X\.npy is not a readable array"):
-        load(str(tmp_path / "some.npz"), Config())
+        load(str(path), Config())

@@ -81,3 +81,25 @@ def test_validation_labels_are_of_the_same_classes(y: Any, y_val: Any, message: 
     classes = find_classes(as_labels(y, len(y), "X"), "X")
     with pytest.raises(DataError, match=message):
         to_classes(as_labels(y_val, len(y_val), "X_val"), classes, "X_val")
+
+
+@pytest.mark.parametrize("code", [0x110000, 0xFFFFFFFF, 0xD800, 0xDFFF])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_text_that_holds_no_characters_is_refused(code: int, order: str) -> None:
+    labels = np.array(["a", "b", "c"], dtype=f"{order}U2")
+    labels.view(f"{order}u4")[3] = code
+    with pytest.raises(
+        DataError, match=f"X is not a readable text in UTF-8 \\(it holds {code:#x}, which is no character"
+    ):
+        as_labels(labels, 3, "X")
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    with pytest.raises(DataError, match="X is not a readable text in UTF-8"):
+        as_labels(np.array([b"a", b"\xff"]), 2, "X")
+
+
+@pytest.mark.parametrize("number", [1e300, -1e300, 2.0**53, np.inf, np.nan])
+def test_numbers_that_are_no_class_are_refused(number: float) -> None:
+    with pytest.raises(DataError, match="of sample 1 is not a whole number"):
+        as_labels(np.array([0.0, number]), 2, "X")

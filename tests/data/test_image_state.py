@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deepbass.data.image_state import COARSE_TICK, FINE_TICK, SECOND, State, settle, state_of
+from deepbass.data.image_state import COARSE_TICK, FINE_TICK, SECOND, FilesState, settle, state_of
 
 NAMES = ["a.png", "b.png", "c.png"]
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def state(folder: Path, names: list[str] | None = None) -> State:
+def state(folder: Path, names: list[str] | None = None) -> FilesState:
     names = names or [*NAMES, "link.png"]
     return state_of(names, [folder / name for name in names])
 
@@ -107,6 +107,6 @@ def test_settling_takes_a_tick_at_most(
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
     newest = time.time_ns() - age
-    settle(State("", newest // SECOND * SECOND if whole_second else newest | 1))
+    settle(FilesState("", newest // SECOND * SECOND if whole_second else newest | 1))
     assert len(slept) == bool(longest)
     assert sum(slept) * SECOND <= longest

@@ -16,7 +16,8 @@ from deepbass.label.acts import Act, NewAct
 from deepbass.label.journal import Journal
 from deepbass.label.ledger import Ledger
 from deepbass.label.project import Project, Settings
-from deepbass.label.ranking import RANKING_FILE, Ranking
+from deepbass.label.ranking import Ranking
+from deepbass.store.names import LEARNER_FILE, RANKING_FILE
 from deepbass.store.rundir import RunDir
 
 CLASSES = ("cat", "dog")
@@ -57,9 +58,10 @@ def other(kind: Any, item: int, who: str = "ann", **more: Any) -> NewAct:
 def labels(project: Project) -> dict[str, str]:
     """Read what holds: the class's name by the item's."""
     with Journal.open(project.labels_db, "ro") as journal:
-        ledger, classes = Ledger.of(journal.acts()), journal.classes()
+        classes = journal.class_list()
+        ledger = Ledger.of(journal.acts(), (), classes)
         found = {row.name: ledger.label(row.id) for row in journal.items()}
-    return {name: classes[class_] for name, class_ in found.items() if class_ is not None}
+    return {name: classes.name(class_) for name, class_ in found.items() if class_ is not None}
 
 
 def make_ranking(guess: Sequence[int], known: int = 6, **arrays: Any) -> Ranking:
@@ -97,7 +99,7 @@ def commit(
     """Write a checkpoint, then the commit that makes it count."""
     tensors = {f"model.{name}": array for name, array in (weights or {"w": np.zeros(2, np.float32)}).items()}
     tensors["adam.0.step"] = np.zeros((), np.float32)
-    files = {RANKING_FILE: ranking.pack(), "learner.safetensors": safetensors.numpy.save(tensors)}
+    files = {RANKING_FILE: ranking.pack(), LEARNER_FILE: safetensors.numpy.save(tensors)}
     run.checkpoints.save(iteration, files, {})
     numbers = {"known": ranking.known, "audit": 0, "audit_errors": 0, **metrics}
-    run.events.commit_step(iteration, numbers, {}, NO_IDS, NO_ANSWERS, None)
+    run.events.commit_step(iteration, numbers, {}, NO_IDS, NO_ANSWERS, "journal")

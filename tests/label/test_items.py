@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import io
 import os
 import struct
 import sys
@@ -11,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from deepbass.core.config import Config
 from deepbass.core.errors import DataError
@@ -144,12 +144,14 @@ def test_no_image_is_opened_at_the_start(tmp_path: Path, monkeypatch: pytest.Mon
 
         return open_
 
-    monkeypatch.setattr(builtins, "open", spy(0))
+    for module in (builtins, io):  # pathlib asks io
+        monkeypatch.setattr(module, "open", spy(0))
     monkeypatch.setattr(os, "open", spy(1))
-    monkeypatch.setattr(Image, "open", lambda path, *_, **__: opened.append(str(path)))
-    open_items(str(tmp_path))
+    items = open_items(str(tmp_path))
     open_items(source)
     assert not [path for path in opened if path.endswith((".png", ".jpg"))]
+    items.picture("dog/a.png", 64)
+    assert [path for path in opened if path.endswith(".png")]
 
 
 def test_links_that_lead_out_of_the_folder_are_not_listed(tmp_path: Path) -> None:

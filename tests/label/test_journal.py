@@ -21,15 +21,16 @@ from hypothesis import strategies as st
 
 from deepbass.core.errors import DataError, StoreError
 from deepbass.label.acts import Act, NewAct
-from deepbass.label.database import FORMAT
-from deepbass.label.journal import ItemChanges, ItemRow, Journal, Lease, Refused
+from deepbass.label.journal import ItemChanges, ItemRow, Journal, Lease, RefusedAct
+from deepbass.label.project_database import FORMAT
+from deepbass.store.names import PROJECT_DB_FILE
 
 NAMES = [f"{number}.png" for number in range(10)]
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "labels.db"
+    return tmp_path / PROJECT_DB_FILE
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def undo(uid: str, undoes: str | None, item: int = 0, by: str = "ann") -> NewAct
     return NewAct(uid, item, "undo", by, "rank", undoes=undoes)
 
 
-def written(results: Sequence[Act | Refused]) -> list[Act]:
+def written(results: Sequence[Act | RefusedAct]) -> list[Act]:
     acts = [result for result in results if isinstance(result, Act)]
     assert len(acts) == len(results), results
     return acts
@@ -56,7 +57,7 @@ def refused(journal: Journal, act: NewAct) -> str:
     """Write an act that must be refused without a trace, and tell the reason."""
     before = journal.acts()
     (result,) = journal.write([act])
-    assert isinstance(result, Refused)
+    assert isinstance(result, RefusedAct)
     assert journal.acts() == before
     return result.reason
 
@@ -132,14 +133,21 @@ def test_another_act_under_the_same_id_is_refused_since_it_would_be_lost(journal
 def test_what_cannot_be_taken_is_refused_alone_with_the_reason(journal: Journal, act: NewAct, reason: str) -> None:
     journal.write([label("a"), label("b"), undo("u", "b")])
     before, bad, after = journal.write([label("one", 1), act, label("two", 2)])
-    assert isinstance(bad, Refused)
+    assert isinstance(bad, RefusedAct)
     assert reason in bad.reason
     assert journal.acts(since=3) == [before, after]
 
 
+def test_what_is_refused_can_always_be_told(journal: Journal) -> None:
+    odd, fine = journal.write([label("a\ud800"), label("b")])
+    assert isinstance(odd, RefusedAct)
+    assert odd.uid.encode() == b"a?"
+    assert isinstance(fine, Act)
+
+
 def test_an_undo_may_come_in_the_same_group_as_what_it_undoes(journal: Journal) -> None:
     _, _, twice = journal.write([label("a"), undo("u", "a"), undo("v", "a")])
-    assert isinstance(twice, Refused)
+    assert isinstance(twice, RefusedAct)
     assert [act.uid for act in journal.acts()] == ["a", "u"]
 
 
@@ -153,7 +161,7 @@ def test_a_clock_gone_wrong_loses_no_answer(journal: Journal, seconds: Any) -> N
 def test_acts_and_classes_and_the_names_of_items_cannot_be_changed_or_deleted(journal: Journal, path: Path) -> None:
     journal.write([label("a"), label("b", 1), undo("u", "b", 1)])
     columns = "id, uid, item, kind, annotator, why, undoes, saw_guess, at"
-    before = (journal.acts(), journal.classes(), journal.items())
+    before = (journal.acts(), journal.class_list().names, journal.items())
     with sqlite3.connect(path) as other:  # another program, that knows nothing of the rules
         for statement in (
             "UPDATE acts SET class = 1",
@@ -163,9 +171,12 @@ def test_acts_and_classes_and_the_names_of_items_cannot_be_changed_or_deleted(jo
             f"REPLACE INTO acts ({columns}) VALUES (1, 'z', 0, 'skip', 'x', 'rank', NULL, 0, '')",
             f"REPLACE INTO acts ({columns}) VALUES (9, 'a', 0, 'skip', 'x', 'rank', NULL, 0, '')",
             f"REPLACE INTO acts ({columns}) VALUES (9, 'z', 0, 'undo', 'x', 'rank', 'b', 0, '')",
-            "UPDATE classes SET name = 'cow' WHERE id = 0",
+            "UPDATE classes SET id = 9 WHERE id = 0",
             "DELETE FROM classes",
-            "REPLACE INTO classes VALUES (0, 'cow', '', '')",
+            "REPLACE INTO classes VALUES (0)",
+            "UPDATE class_changes SET name = 'cow' WHERE id = 1",
+            "DELETE FROM class_changes",
+            "REPLACE INTO class_changes VALUES (1, 'add', 0, 'cow', NULL, NULL, '', '')",
             "UPDATE items SET name = 'x' WHERE id = 0",
             "UPDATE items SET id = 99 WHERE id = 0",
             "DELETE FROM items",
@@ -174,7 +185,7 @@ def test_acts_and_classes_and_the_names_of_items_cannot_be_changed_or_deleted(jo
             with pytest.raises(sqlite3.DatabaseError, match="are only ever added"):
                 other.execute(statement)
     other.close()
-    assert (journal.acts(), journal.classes(), journal.items()) == before
+    assert (journal.acts(), journal.class_list().names, journal.items()) == before
 
 
 def test_a_commit_waits_for_the_disk(journal: Journal) -> None:
@@ -216,7 +227,7 @@ def test_items_keep_their_ids_whatever_comes_and_goes(journal: Journal) -> None:
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh")), max_size=6))
 def test_an_id_never_changes_its_meaning(lists: list[list[str]]) -> None:
-    with tempfile.TemporaryDirectory() as folder, Journal.create(Path(folder) / "labels.db", []) as journal:
+    with tempfile.TemporaryDirectory() as folder, Journal.create(Path(folder) / PROJECT_DB_FILE, []) as journal:
         known: dict[int, str] = {}
         for names in lists:
             journal.update_items(names)
@@ -244,12 +255,12 @@ def test_a_name_that_is_no_text_says_which_file_to_rename(journal: Journal) -> N
 
 
 def test_a_class_is_added_once_and_is_nothing_but_data(journal: Journal) -> None:
-    assert journal.classes() == ["cat", "dog"]
+    assert journal.class_list().names == ["cat", "dog"]
     assert journal.add_class("dog", "ann") == 1
     assert journal.add_class("<script>alert('1')</script>", "ann") == 2
     assert journal.add_class("  caf\u0065\u0301   au lait ", "ann") == 3  # an accent of its own, and blanks
     assert journal.add_class("caf\u00e9 au lait", "bob") == 3
-    assert journal.classes() == ["cat", "dog", "<script>alert('1')</script>", "caf\u00e9 au lait"]
+    assert journal.class_list().names == ["cat", "dog", "<script>alert('1')</script>", "caf\u00e9 au lait"]
     assert isinstance(journal.write([label("a", 0, 3)])[0], Act)
 
 
@@ -259,7 +270,43 @@ def test_a_name_that_cannot_be_shown_is_refused(journal: Journal, name: str) -> 
         journal.add_class(name, "ann")
     with pytest.raises(DataError, match=r"name for a person"):
         journal.set_person(name, "hash")
-    assert journal.classes() == ["cat", "dog"]
+    assert journal.class_list().names == ["cat", "dog"]
+
+
+# transactions
+
+
+def test_what_is_written_in_one_transaction_counts_together_or_not_at_all(journal: Journal, path: Path) -> None:
+    before = (journal.acts(), journal.class_list().names, journal.items())
+    with Journal.open(path, "ro") as reader:
+        with pytest.raises(ZeroDivisionError), journal.transaction():
+            journal.add_class("cow", "ann")
+            journal.write([label("a", 0, 2)])
+            journal.update_items([*NAMES, "new.png"])
+            journal.save_leases({1: Lease(1, "ann", "rank", 1.0)})
+            with journal.transaction():  # joins the one that is open
+                journal.rename_class(0, "kitten", "ann")
+            assert reader.acts() == []
+            assert 1 / 0
+        assert (journal.acts(), journal.class_list().names, journal.items()) == before
+        assert journal.leases() == []
+        with journal.transaction():
+            class_ = journal.add_class("cow", "ann")
+            (act,) = written(journal.write([label("a", 0, class_)]))
+            assert reader.class_list().names == ["cat", "dog"]
+        assert (reader.acts(), reader.class_list().names) == ([act], ["cat", "dog", "cow"])
+    journal.write([label("b")])  # and the next one is on its own again
+    assert [act.uid for act in journal.acts()] == ["a", "b"]
+
+
+def test_another_thread_waits_for_the_end_of_a_transaction(journal: Journal) -> None:
+    with pytest.raises(ZeroDivisionError), journal.transaction():
+        journal.write([label("a")])
+        other = threading.Thread(target=journal.write, args=([label("b", 1)],))
+        other.start()
+        assert 1 / 0
+    other.join()
+    assert [act.uid for act in journal.acts()] == ["b"]
 
 
 # people and leases
@@ -350,7 +397,7 @@ def _as_reader_of_a_read_only_place(path: Path) -> str:
 
 
 def test_a_journal_on_a_read_only_disk_can_be_read(public_folder: Path) -> None:
-    with Journal.create(public_folder / "labels.db", NAMES, ["cat"]) as journal:
+    with Journal.create(public_folder / PROJECT_DB_FILE, NAMES, ["cat"]) as journal:
         journal.write([label("a")])
     assert _as_reader_of_a_read_only_place(public_folder) == "1 acts\n"
 
@@ -376,6 +423,9 @@ def test_a_full_disk_is_explained_and_loses_nothing(journal: Journal, path: Path
     assert [act.uid for act in journal.acts()] == ["a"]
     journal._db.execute("PRAGMA max_page_count = 1000000")
     assert len(written(journal.write(many))) == 10_000
+    journal._db.execute("PRAGMA query_only = ON")
+    with pytest.raises(StoreError, match=r"labels before it are safe: check that you may write there"):
+        journal.write([label("c")])
 
 
 @pytest.mark.parametrize(
@@ -405,5 +455,5 @@ def test_another_format_is_refused(path: Path) -> None:
     other = sqlite3.connect(path)
     other.execute("PRAGMA user_version = 7")
     other.close()
-    with pytest.raises(StoreError, match=r"has format 7, not 1: it belongs to another version of deepbass"):
+    with pytest.raises(StoreError, match=r"has format 7, not 2: it belongs to another version of deepbass"):
         Journal.open(path)

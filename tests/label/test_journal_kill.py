@@ -17,6 +17,7 @@ import pytest
 from deepbass.label.acts import NewAct
 from deepbass.label.journal import Journal
 from deepbass.label.ledger import Ledger
+from deepbass.store.names import PROJECT_DB_FILE
 
 KILLS = 200
 WRITER = Path(__file__).with_name("journal_writer.py")
@@ -55,7 +56,7 @@ def to_act(line: str) -> NewAct:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_no_acknowledged_answer_is_ever_lost_to_a_kill_or_there_twice(tmp_path: Path) -> None:
-    path = tmp_path / "labels.db"
+    path = tmp_path / PROJECT_DB_FILE
     Journal.create(path, [f"{number}.png" for number in range(100)], ["a", "b", "c"]).close()
     acknowledged: list[NewAct] = []
     rng = random.Random(0)

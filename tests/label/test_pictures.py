@@ -6,6 +6,7 @@ import io
 import os
 import struct
 import threading
+import time
 import warnings
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from deepbass.core.config import Config
+from deepbass.data import images
 from deepbass.data.decode import decode, in_memory
 from deepbass.label import inside
 from deepbass.label.items import Items, Picture, Unpicturable, open_items
@@ -136,12 +138,67 @@ def test_metadata_is_stripped(tmp_path: Path) -> None:
             assert not {"icc_profile", "comment", "Comment", "exif"} & set(image.info)
 
 
-@pytest.mark.parametrize(("highest", "shift"), [(0xFFFF, 8), (0x8A12, 8), (0x0FFF, 4), (0x00FF, 0), (0, 0)])
+@pytest.mark.parametrize(
+    ("highest", "shift"), [(0xFFFF, 8), (0x8A12, 8), (0x1000, 8), (0x0FFF, 4), (0x100, 4), (0xFF, 0), (0, 0)]
+)
 @pytest.mark.parametrize("suffix", ["png", "tiff"])
 def test_deep_grey_is_neither_cut_off_nor_all_black(highest: int, shift: int, suffix: str, tmp_path: Path) -> None:
     deep = np.linspace(0, highest, 64 * 64).astype(np.uint16).reshape(64, 64)
     Image.fromarray(deep).save(tmp_path / f"deep.{suffix}")
     np.testing.assert_array_equal(pixels(open_items(str(tmp_path)), f"deep.{suffix}"), deep >> shift)
+
+
+def packed_tiff(values: NDArray[np.uint16]) -> bytes:
+    """Write grey values of 12 bits, two in three bytes, as cameras do and Pillow does not."""
+    height, width = values.shape
+    pairs = values.reshape(-1, 2).astype(np.uint32)
+    bits = (pairs[:, 0] << 12 | pairs[:, 1]).astype(">u4").view(np.uint8).reshape(-1, 4)[:, 1:].tobytes()
+    tags = {256: width, 257: height, 258: 12, 259: 1, 262: 1, 273: 8, 277: 1, 278: height, 279: len(bits)}
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags.items())
+    return b"II*\0" + struct.pack("<I", 8 + len(bits)) + bits + struct.pack("<H", len(tags)) + entries + bytes(4)
+
+
+def test_a_depth_that_the_file_announces_is_believed(tmp_path: Path) -> None:
+    dark = np.arange(64, dtype=np.uint16).reshape(8, 8)  # as few levels as 6 bits have
+    (tmp_path / "packed.tiff").write_bytes(packed_tiff(dark * 16))
+    (tmp_path / "binary.pgm").write_bytes(b"P5 8 8 4095\n" + (dark * 16).astype(">u2").tobytes())
+    items = open_items(str(tmp_path))
+    np.testing.assert_array_equal(pixels(items, "packed.tiff"), dark)
+    np.testing.assert_array_equal(pixels(items, "binary.pgm"), dark)
+
+
+def test_dark_and_bright_images_of_one_camera_are_scaled_alike(tmp_path: Path) -> None:
+    bright = np.linspace(0, 0xFFF, 64).astype(np.uint16).reshape(8, 8)
+    for name, values in (("bright.png", bright), ("dark.png", bright // 8)):
+        Image.fromarray(values).save(tmp_path / name)
+    items = open_items(str(tmp_path))
+    np.testing.assert_array_equal(pixels(items, "bright.png"), bright >> 4)
+    np.testing.assert_array_equal(pixels(items, "dark.png"), bright // 8 >> 4)
+
+
+def test_people_and_the_network_see_the_same_pixels(tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 0x1000, (40, 30), dtype=np.uint16)
+    Image.fromarray(noise).save(tmp_path / "twelve-bits.png")
+    Image.fromarray(noise).save(tmp_path / "twelve-bits.tiff")
+    (tmp_path / "packed.tiff").write_bytes(packed_tiff(noise))
+    (tmp_path / "deep.pgm").write_bytes(b"P5 30 40 4095\n" + noise.astype(">u2").tobytes())
+    for mode in ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK"):
+        suffix = "tiff" if mode in ("CMYK", "PA") else "png"
+        bands = np.random.default_rng(1).integers(0, 256, (40, 30, 4), dtype=np.uint8)
+        Image.fromarray(bands).convert(mode).save(tmp_path / f"{mode}.{suffix}")
+    Image.fromarray(bands).convert("P").save(tmp_path / "clear.png", transparency=bytes(range(256)))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    for suffix in ("jpg", "png", "webp", "tiff"):
+        Image.fromarray(bands[..., :3].transpose(1, 0, 2)).save(tmp_path / f"turned.{suffix}", exif=exif)
+    items = open_items(str(tmp_path))
+    decoded = decode([tmp_path / name for name in items.names], Config(), in_memory)
+    assert not decoded.failed
+    for name, seen in zip(items.names, decoded.pixels, strict=True):
+        shown = pixels(items, name)
+        assert shown.shape[:2] == (40, 30), name
+        rgb = shown if shown.ndim == 3 else np.repeat(shown[..., None], 3, axis=2)
+        np.testing.assert_array_equal(np.moveaxis(seen, 0, -1), rgb, name)
 
 
 @pytest.mark.parametrize("side", [20, 400])
@@ -189,6 +246,28 @@ def test_broken_files_give_a_reason_in_a_few_words(tmp_path: Path) -> None:
         "page.jpg": "not an image",
         "float.tiff": "float pixels: save them as .npy",
     }
+
+
+@pytest.mark.parametrize(("kind", "raw"), [("P1", False), ("P2", False), ("P3", False), ("P5", True), ("P6", True)])
+def test_what_takes_long_to_decode_is_refused_from_a_size_on(
+    kind: str, raw: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.ppm").write_bytes(f"{kind} 20 20{'' if kind == 'P1' else ' 255'}\n".encode() + b"1 " * 1200)
+    items = open_items(str(tmp_path))
+    whole = pixels(items, "a.ppm")
+    monkeypatch.setattr(images, "SLOW", 2000)
+    if raw:  # decoded by C in no time
+        np.testing.assert_array_equal(pixels(items, "a.ppm"), whole)
+        (tmp_path / "a.ppm").write_bytes(f"{kind} 20 20 99\n".encode() + b"1 " * 1200)  # this is not: 99 is not 255
+    with pytest.raises(Unpicturable, match="slow to decode, and over 8 MB: save it as PNG"):
+        items.picture("a.ppm", 64)
+
+
+def test_a_million_comments_are_no_work(tmp_path: Path) -> None:
+    (tmp_path / "a.pbm").write_bytes(b"P1 # so\n2 2\n1 0" + b"#\n" * 1_000_000 + b"0 1")
+    begin = time.process_time()  # Pillow alone works on this for a minute
+    np.testing.assert_array_equal(pixels(open_items(str(tmp_path)), "a.pbm"), [[0, 255], [255, 0]])
+    assert time.process_time() - begin < 10
 
 
 def png_of(width: int, height: int) -> bytes:

@@ -537,11 +537,11 @@ def test_whatever_people_do_nobody_is_asked_what_is_known_or_in_anothers_hand(
 def test_a_queue_is_made_from_a_project_and_its_leases_last(tmp_path: Path) -> None:
     project = Project.create(tmp_path / "project", "somewhere", ["cat", "dog"], items=numbered(200))
     with project.lock(), Journal.open(project.labels_db) as journal:
-        queue = Queue.of(project, journal, project.ledger(journal))
+        queue = Queue.of(project, journal.items(), project.ledger(journal), journal.leases())
         questions = queue.next("ann", 4, 1000.0)
         journal.save_leases(queue.leases.unsaved())
     with Journal.open(project.labels_db, "ro") as journal:
-        again = Queue.of(project, journal, project.ledger(journal))
+        again = Queue.of(project, journal.items(), project.ledger(journal), journal.leases())
         assert again.next("ann", 4, 1000.0) == questions
 
 

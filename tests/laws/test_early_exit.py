@@ -23,7 +23,7 @@ from deepbass.core.loop import Method
 from deepbass.core.need import EVERYTHING, GUESSES, SLACK, Below, Highest, Need
 from deepbass.core.score import CLOSENESS, DISSENT, DOUBT, ENTROPY, INFORMATION, Score
 from tests.learn.replay import Replay
-from tests.session.runs import SMALL, everything
+from tests.runs.small_runs import SMALL, everything
 
 SCORES = {
     "max-entropy": ENTROPY,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -12,39 +14,48 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.runs import call, command, everything, run_words
+from deepbass.store.names import CHECKPOINTS_FOLDER, LEARNER_FILE, MODEL_FILE, RUN_FILE
+from tests.runs.small_runs import call, command, everything, run_words
+
+SEEDS = int(os.environ.get("DEEPBASS_SEEDS", "1"))
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    """Make the run to compare with."""
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the run to compare with; tests may copy it."""
     out = tmp_path_factory.mktemp("unbroken") / "run"
     done = call(run_words("digits", out))
     assert done.returncode == 0, done.stderr
-    return everything(out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def unbroken(whole: Path) -> dict[str, object]:
+    """Read what a run ends as that was never stopped."""
+    return everything(whole)
 
 
 def newest(out: Path) -> int:
     """Tell the iteration of the newest checkpoint, -1 if there is none."""
-    return max((int(place.name) for place in (out / "checkpoints").glob("[0-9]*")), default=-1)
+    return max((int(place.name) for place in (out / CHECKPOINTS_FOLDER).glob("[0-9]*")), default=-1)
 
 
 def kill_when(words: list[str], reached: Callable[[], bool], delay: float) -> int:
     """Start a command, wait until it is so far and a little longer, and end it with signal 9."""
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         while not reached() and process.poll() is None:
-            time.sleep(0.001)
+            time.sleep(0.005)
         time.sleep(delay)
         process.kill()
         return process.wait()
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(1, 1 + SEEDS))
 def test_stop_and_resume_equals_not_stopping(seed: int, unbroken: dict[str, object], tmp_path: Path) -> None:
     """Killed about the initial training, then three times one or two iterations on, each time at a random moment."""
     out, rng = tmp_path / "run", random.Random(seed)
     started = run_words("digits", out)
-    assert kill_when(started, (out / "run.json").exists, rng.uniform(0, 0.3)) == -signal.SIGKILL
+    assert kill_when(started, (out / RUN_FILE).exists, rng.uniform(0, 0.3)) == -signal.SIGKILL
     for _ in range(3):
         # not beyond iteration 7 of 8: the report, written at the end, keeps the process alive until it is killed
         goal = min(newest(out) + rng.randint(1, 2), 7)
@@ -58,7 +69,7 @@ def test_stop_and_resume_equals_not_stopping(seed: int, unbroken: dict[str, obje
 def test_ctrl_c_finishes_the_write_and_says_how_to_resume(unbroken: dict[str, object], tmp_path: Path) -> None:
     out = tmp_path / "run"
     with subprocess.Popen(run_words("digits", out), stderr=subprocess.PIPE, text=True) as process:
-        while not list((out / "checkpoints").glob("0*")):  # in the midst of it
+        while not list((out / CHECKPOINTS_FOLDER).glob("0*")):  # in the midst of it
             time.sleep(0.01)
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
@@ -73,14 +84,13 @@ def test_ctrl_c_finishes_the_write_and_says_how_to_resume(unbroken: dict[str, ob
 
 
 def test_a_damaged_newest_checkpoint_gives_way_to_the_one_before_and_it_is_said(
-    unbroken: dict[str, object], tmp_path: Path
+    whole: Path, unbroken: dict[str, object], tmp_path: Path
 ) -> None:
-    out = tmp_path / "run"
-    assert call(run_words("digits", out)).returncode == 0
-    newest = max((out / "checkpoints").iterdir())
-    learner = newest / "learner.safetensors"
+    out = shutil.copytree(whole, tmp_path / "run")
+    newest = max((out / CHECKPOINTS_FOLDER).iterdir())
+    learner = newest / LEARNER_FILE
     learner.write_bytes(learner.read_bytes()[:-10])
-    (out / "model.safetensors").unlink()
+    (out / MODEL_FILE).unlink()
     done = call(command("resume", out))
     assert done.returncode == 0, done.stderr
     assert "damaged" in done.stderr

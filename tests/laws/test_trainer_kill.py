@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import time
@@ -9,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from deepbass.store.names import RUN_FILE
 from deepbass.store.rundir import RunDir
-from tests.session.labelling import QUICK, newest_of, trainer_process, truth, wait_for, world
+from tests.trainer.labelling import QUICK, newest_of, trainer_process, truth, wait_for, world
+
+SEEDS = int(os.environ.get("DEEPBASS_SEEDS", "1"))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", range(1, 1 + SEEDS))
 def test_killed_and_started_again_it_takes_up_all_labels_and_every_commit_is_whole(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     with world(tmp_path, config={**QUICK, "initial_epochs": 3}) as here:
@@ -47,7 +51,7 @@ def test_killed_and_started_again_it_takes_up_all_labels_and_every_commit_is_who
 
 def _check_newest(model: Path) -> None:
     """Read the newest commit of a model, if it has one: what is damaged raises."""
-    if not (model / "run.json").exists():
+    if not (model / RUN_FILE).exists():
         return
     with RunDir.open(model, lock=False) as run_dir:
         steps = run_dir.events.steps()

@@ -21,9 +21,9 @@ from deepbass.learn.augment import Images, augment, draw, warp
 from deepbass.learn.kernel import native
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
-from deepbass.session.session import Watch
+from deepbass.runs.lifecycle import Watch
 from tests.learn.arrays import Arrays
-from tests.session.runs import SMALL, everything
+from tests.runs.small_runs import SMALL, everything
 
 SAMPLES, CLASSES = 60, 3
 SHAPE = (1, 9, 8)

@@ -19,7 +19,7 @@ from deepbass.core.config import Config
 from deepbass.core.errors import DeepBassError
 from deepbass.learn import kernel
 from deepbass.learn.kernel import native
-from deepbass.learn.kernel.engine import KernelEngine
+from deepbass.learn.kernel.kernel_engine import KernelEngine
 from deepbass.learn.kernel.native import Chain
 from deepbass.learn.kernel.stages import stages_of
 from deepbass.learn.learner import LocalLearner

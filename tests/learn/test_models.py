@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch import nn
 
-from deepbass.core.config import Config
+from deepbass.core.config import OWN, Config
 from deepbass.core.errors import ConfigError
-from deepbass.learn.models import build, check_name, paper_cnn, paper_mlp, parameters
+from deepbass.core.setting import settings_of
+from deepbass.learn.models import BUILT_IN, build, paper_cnn, paper_mlp, parameters
 
 
 def test_the_mnist_network_has_14970_parameters() -> None:
@@ -66,20 +67,40 @@ def test_a_model_of_the_users_own_comes_from_a_file_or_a_module(tmp_path: Path) 
         "def wrong(shape, classes):\n"
         "    return 'no module'\n"
     )
-    assert build(Config(model=f"{file}:net"), (6,), 3)(torch.rand(2, 6)).shape == (2, 3)
-    assert build(Config(model="deepbass.learn.models:paper_mlp"), (6,), 3)(torch.rand(2, 6)).shape == (2, 3)
+    for reference in (f"{file}:net", "deepbass.learn.models:paper_mlp"):
+        model = build(Config(model=reference), (6,), 3, named=reference)
+        assert model(torch.rand(2, 6)).shape == (2, 3)
     for reference, says in [
         (f"{file}:wrong", "returned a str"),
         (f"{file}:absent", "no function 'absent'"),
         (f"{tmp_path}/none.py:net", "no file"),
         ("no.such.module:net", "cannot import"),
+        (":net", "cannot import"),
+        (".relative:net", "cannot import"),
     ]:
         with pytest.raises(ConfigError, match=says):
-            build(Config(model=reference), (6,), 3)
+            build(Config(model=reference), (6,), 3, named=reference)
+
+
+def test_code_is_run_only_where_it_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("raise RuntimeError('run')")
+    with pytest.raises(ConfigError, match="not run because a folder names it"):
+        build(Config(model=f"{file}:net"), (6,), 3)
+    with pytest.raises(RuntimeError, match="run"):
+        build(Config(model=f"{file}:net"), (6,), 3, named=f"{file}:net")
+    build(Config(model="mlp"), (6,), 3, named=f"{file}:net")  # what is named is what may be run, not what must be
+    with pytest.raises(ConfigError, match="pass the model itself"):
+        build(Config(model=OWN), (6,), 3)
+
+
+def test_every_built_in_model_can_be_chosen_and_every_choice_is_built_in() -> None:
+    model, _ = settings_of(Config)["model"]
+    assert list(model.choices) == ["auto", *BUILT_IN]
 
 
 def test_an_unknown_model_is_refused_early() -> None:
-    with pytest.raises(ConfigError, match="auto, cnn, mlp"):
-        check_name("resnet")
+    with pytest.raises(ConfigError, match=r"auto, cnn, mlp, or name your own as 'file\.py:function'"):
+        Config(model="resnet")
     with pytest.raises(ConfigError, match="at least 4 x 4"):
         build(Config(model="cnn"), (2,), 2)

@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepbass.core.errors import DataError
-from deepbass.core.labels import NO_ANSWERS, NO_IDS, UNKNOWN, Answers, Ids, Labels
-from deepbass.oracle import People, Replayed, Simulated
+from deepbass.core.config import OWN, PEOPLE, Config
+from deepbass.core.errors import ConfigError, DataError
+from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Ids
+from deepbass.core.setting import settings_of
+from deepbass.oracle import ORACLES, Replayed, Simulated, oracle_by_name
 from deepbass.store import Events, RunDir
+from deepbass.store.names import RUN_DB_FILE
 
 ALL = np.arange(20_000)
 TRUTH = ALL % 10
@@ -29,7 +32,7 @@ def said(answers: Answers) -> list[tuple[int, int]]:
 
 @pytest.fixture
 def events(tmp_path: Path) -> Iterator[Events]:
-    made = Events(tmp_path / "run.db", "rwc")
+    made = Events(tmp_path / RUN_DB_FILE, "rwc")
     yield made
     made.close()
 
@@ -74,13 +77,12 @@ def test_truth_outside_the_classes_is_refused() -> None:
 
 
 def test_replayed_repeats_the_last_word_of_a_run_and_nothing_else(tmp_path: Path) -> None:
-    with RunDir.create(tmp_path / "run", config={}, data={}, versions={}) as run:
+    with RunDir.create(tmp_path / "run", config={}, data={"fingerprint": "this"}, versions={}) as run:
         run.events.add_initial(ids(0, 1), ids(1, 0))
-        run.events.commit_step(1, {}, {}, ids(5), Answers(ids(5), ids(2)), "simulated")
-        run.events.answer(5, 1)
-        run.events.answer(6, 2)
-        run.events.answer(6, UNKNOWN)
-        oracle = Replayed.of_run(tmp_path / "run")  # also while it is running
+        run.events.commit_step(1, {}, {}, ids(5), Answers(ids(5, 5, 6, 6), ids(2, 1, 2, UNKNOWN)), "own")
+        oracle = Replayed.of_run(tmp_path / "run", "this")  # also while it is running
+        with pytest.raises(ConfigError, match="made on other data"):
+            Replayed.of_run(tmp_path / "run", "that")
     assert said(oracle.ask(ids(7, 6, 5, 0))) == [(5, 1), (0, 1)]
     assert said(oracle.ask(NO_IDS)) == []
     assert said(Replayed({}).ask(ids(1))) == []
@@ -94,43 +96,17 @@ def test_a_replay_answers_as_the_run_it_replays_did(events: Events) -> None:
     assert said(Replayed(events.labels_now()).ask(asked)) == said(answers)
 
 
-def test_people_see_questions_at_once_and_nobody_waits_for_them(events: Events) -> None:
-    people = People(events, lambda: 3)
-    assert said(people.ask(ids(4, 9))) == []
-    assert [(row.sample, row.iteration) for row in events.questions()] == [(4, 3), (9, 3)]
-    events.commit_step(3, {}, {}, ids(4, 9), NO_ANSWERS, None)
-    assert len(events.questions()) == 2
+def test_every_oracle_that_can_be_chosen_has_a_name_and_every_name_an_oracle(tmp_path: Path) -> None:
+    oracle, _ = settings_of(Config)["oracle"]
+    assert list(oracle.choices) == list(ORACLES)
+    with RunDir.create(tmp_path / "run", config={}, data={"fingerprint": "this"}, versions={}):
+        pass
+    for name in ORACLES:
+        config = Config(oracle=name, replay=str(tmp_path / "run") if name == "replay" else None)
+        assert said(oracle_by_name(config, TRUTH[:3], 10, "this").ask(NO_IDS)) == []
 
 
-def test_people_are_heard_late_in_part_and_once(events: Events) -> None:
-    people = People(events, lambda: 1)
-    people.ask(ids(1, 2, 3))
-    events.answer(2, 0)
-    assert said(people.ask(ids(8))) == [(2, 0)]
-    assert said(people.ask(NO_IDS)) == []
-    events.answer(3, 1)
-    events.answer(2, 1)  # a correction
-    events.answer(3, UNKNOWN)  # taken back
-    events.answer(5, 0)  # nobody asked
-    assert said(people.ask(NO_IDS)) == [(3, 1), (2, 1), (3, UNKNOWN), (5, 0)]
-
-
-def test_a_resumed_run_hears_everything_again_and_ends_with_the_same_labels(events: Events) -> None:
-    first = People(events, lambda: 1)
-    labels = Labels.none(10, 3)
-    for sample, class_ in [(1, 2), (2, 0), (1, 1), (2, UNKNOWN)]:
-        events.answer(sample, class_)
-        labels = labels.answered(first.ask(NO_IDS))
-
-    resumed = People(events, lambda: 1).ask(NO_IDS)
-    assert Labels.none(10, 3).answered(resumed) == labels
-    assert labels.answered(resumed) == labels
-    assert {int(sample): int(labels.answer[sample]) for sample in labels.known} == events.labels_now()
-
-
-def test_a_question_of_an_iteration_done_again_is_put_once(events: Events) -> None:
-    People(events, lambda: 2).ask(ids(7))
-    events.answer(7, 1)
-    events.rewind(1)  # the process died in iteration 2
-    assert said(People(events, lambda: 2).ask(ids(7))) == [(7, 1)]
-    assert [(row.sample, row.iteration) for row in events.questions()] == [(7, 2)]
+@pytest.mark.parametrize(("name", "says"), [(PEOPLE, "deepbass label"), (OWN, "pass the oracle itself")])
+def test_what_is_only_written_down_cannot_be_asked_by_name(name: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        oracle_by_name(Config(oracle=name), TRUTH[:3], 10, "this")

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from deepbass.bench.cells import FINISHED, Cell, CellResult
+from deepbass.bench.results import Results
 from deepbass.core.randomness import generator
-from deepbass.paper.cells import FINISHED, Cell, Record
-from deepbass.paper.results import Results
 from deepbass.paper.rows import ROWS, Row, choose
 from deepbass.paper.summary import Summary, summarise
 
@@ -26,7 +26,7 @@ def row(name: str) -> Row:
     return found
 
 
-def record(name: str, run: int = 0, *, tier: str = "full", accuracy: float | None = None, **changed: Any) -> Record:
+def record(name: str, run: int = 0, *, tier: str = "full", accuracy: float | None = None, **changed: Any) -> CellResult:
     """Make the record of a run that came out as the paper says, or as ``accuracy`` (percent) says."""
     cell = row(name).cell(tier, run)
     percent = row(name).paper.accuracy if accuracy is None else accuracy
@@ -41,15 +41,15 @@ def record(name: str, run: int = 0, *, tier: str = "full", accuracy: float | Non
         "field_": field(cell) if cell.source == "toy" else None,
         **changed,
     }
-    return Record(known.pop("cell", cell), **known)
+    return CellResult(known.pop("cell", cell), **known)
 
 
-def runs(name: str, accuracies: Sequence[float], tier: str = "full") -> list[Record]:
+def runs(name: str, accuracies: Sequence[float], tier: str = "full") -> list[CellResult]:
     """Make the runs of a row, one for each accuracy."""
     return [record(name, run, tier=tier, accuracy=accuracy) for run, accuracy in enumerate(accuracies)]
 
 
-def matrix(count: int, tier: str = "full", names: Iterable[str] = ()) -> list[Record]:
+def matrix(count: int, tier: str = "full", names: Iterable[str] = ()) -> list[CellResult]:
     """Make all rows, or some, with so many runs each around what the paper reports; the quick tier does worse."""
     wanted, made = set(names) or {row.name for row in ROWS}, []
     for each in ROWS:
@@ -62,7 +62,7 @@ def matrix(count: int, tier: str = "full", names: Iterable[str] = ()) -> list[Re
     return made
 
 
-def write(folder: Path, records: Iterable[Record]) -> Path:
+def write(folder: Path, records: Iterable[CellResult]) -> Path:
     """Write records into a results folder."""
     results = Results.make(folder)
     for each in records:
@@ -70,7 +70,7 @@ def write(folder: Path, records: Iterable[Record]) -> Path:
     return folder
 
 
-def read(folder: Path, records: Iterable[Record]) -> Summary:
+def read(folder: Path, records: Iterable[CellResult]) -> Summary:
     """Write records, read them back and gather them."""
     return summarise(Results.open(write(folder, records)).records())
 

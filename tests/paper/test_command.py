@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.session.runs import call, command
+from deepbass.store.names import CELLS_FOLDER, CHECKPOINTS_FOLDER, REPORT_TEXT_FILE, WORK_FOLDER
+from tests.runs.small_runs import call, command
 
 
 def reproduce(*words: object) -> list[str]:
@@ -27,7 +28,7 @@ def test_a_row_is_run_once_reported_and_not_run_again(tmp_path: Path) -> None:
     assert (summary["cells"], summary["finished"], summary["failed"]) == (1, 1, 0)
     assert "<!doctype html>" in Path(summary["report"]).read_text(encoding="utf-8").lower()
     assert "| 83.27 |" in Path(summary["tables"]).read_text(encoding="utf-8")
-    file = tmp_path / "r" / "cells" / "toy-quick" / "initial.00.json"
+    file = tmp_path / "r" / CELLS_FOLDER / "toy-quick" / "initial.00.json"
     before = file.read_bytes()
     assert call(words).returncode == 0
     assert file.read_bytes() == before
@@ -51,7 +52,7 @@ def test_a_wrong_call_says_what_is_right_and_leaves_nothing(words: list[object],
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
-    assert not (tmp_path / "r" / "cells" / "toy-quick").exists()
+    assert not (tmp_path / "r" / CELLS_FOLDER / "toy-quick").exists()
 
 
 def test_a_failed_cell_ends_with_code_1_and_its_reason(tmp_path: Path) -> None:
@@ -64,12 +65,12 @@ def test_a_failed_cell_ends_with_code_1_and_its_reason(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert "mnist-quick/labels-100.00 failed: DataError" in done.stderr
     assert "1 failed: the same command tries them again" in done.stderr
-    assert "labels-100.00" in (tmp_path / "r" / "report.md").read_text(encoding="utf-8")
+    assert "labels-100.00" in (tmp_path / "r" / REPORT_TEXT_FILE).read_text(encoding="utf-8")
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     words = reproduce("toy", "--rows", "active-semi-supervised", "--runs", 1, "--out", tmp_path / "r")
-    work = tmp_path / "r" / "work" / "toy-quick" / "active-semi-supervised.00" / "checkpoints"
+    work = tmp_path / "r" / WORK_FOLDER / "toy-quick" / "active-semi-supervised.00" / CHECKPOINTS_FOLDER
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         while not list(work.glob("00000[3-9]")):
             assert process.poll() is None

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from deepbass.bench.cells import FAILED, CellResult
 from deepbass.core.config import Config
 from deepbass.core.errors import DeepBassError, StoreError
 from deepbass.data.built_in import toy
 from deepbass.data.load import load
-from deepbass.paper.cells import FAILED, Record
 from deepbass.paper.draw_curves import LEFT, RIGHT, limits
-from deepbass.paper.figures import draw, kind, write_figures
 from deepbass.paper.mean_curves import mean_curve
+from deepbass.paper.paper_figures import draw, kind, write_figures
 from deepbass.paper.summary import Summary, summarise
 from deepbass.paper.tables import tables
 from deepbass.paper.toy_runs import PANELS, decoded, easy, ill_posed, toy_runs
@@ -26,7 +26,7 @@ from deepbass.report.canvas import style
 from .made_up import matrix, read, record, runs, write
 
 
-def four(seed: int, initial: float, semi: float) -> list[Record]:
+def four(seed: int, initial: float, semi: float) -> list[CellResult]:
     """Make one complete run of the toy."""
     accuracies = dict(zip(PANELS, (initial, semi, 90.0, 91.0), strict=True))
     return [record(name, seed, accuracy=accuracy) for name, accuracy in accuracies.items()]
@@ -37,11 +37,11 @@ def plain(text: str) -> str:
 
 
 @pytest.fixture
-def toys() -> list[Record]:
+def toys() -> list[CellResult]:
     return [*four(0, 80, 84), *four(1, 88, 87.5), *four(2, 83, 79), *four(3, 85, 85)]
 
 
-def test_the_figures_runs_follow_their_rules(toys: list[Record]) -> None:
+def test_the_figures_runs_follow_their_rules(toys: list[CellResult]) -> None:
     runs = toy_runs(summarise(toys))
     first, second = easy(runs), ill_posed(runs)
     assert first is not None
@@ -64,7 +64,7 @@ def test_one_run_is_not_shown_twice() -> None:
     assert set(draw(summarise(four(0, 90, 80)))) == {"figure-1"}
 
 
-def test_a_run_without_all_panels_is_not_chosen(toys: list[Record]) -> None:
+def test_a_run_without_all_panels_is_not_chosen(toys: list[CellResult]) -> None:
     easiest, no_field = toys[4], toys[9]
     assert (easiest.cell.run, no_field.cell.run) == (1, 2)
     toys[4] = replace(easiest, status=FAILED)
@@ -72,7 +72,7 @@ def test_a_run_without_all_panels_is_not_chosen(toys: list[Record]) -> None:
     assert [run.seed for run in toy_runs(summarise(toys))] == [0, 3]
 
 
-def test_a_field_has_four_panels_with_all_points_and_says_each_accuracy(toys: list[Record]) -> None:
+def test_a_field_has_four_panels_with_all_points_and_says_each_accuracy(toys: list[CellResult]) -> None:
     drawing = draw(summarise(toys))["figure-1"]
     panels = drawing.figure.axes
     assert [plain(axes.get_title(loc="left")).split("\n")[1] for axes in panels] == [
@@ -100,7 +100,7 @@ def test_the_points_of_a_field_are_those_of_its_run() -> None:
 )
 def test_a_damaged_field_is_named(broken: dict[str, object]) -> None:
     good = record("initial")
-    with pytest.raises(StoreError, match=r"toy-full/initial\.00.*delete its file"):
+    with pytest.raises(StoreError, match=r"toy-full/initial\.00.*Delete the cell.s file"):
         decoded(replace(good, field_={**(good.field_ or {}), **broken}))
 
 
@@ -160,7 +160,7 @@ def test_curves_are_averaged_over_runs_and_gaps_leave_a_run_out(tmp_path: Path) 
     assert 0.96 < high <= 1
 
 
-def test_the_same_results_give_the_same_bytes(toys: list[Record]) -> None:
+def test_the_same_results_give_the_same_bytes(toys: list[CellResult]) -> None:
     made = [*toys, *matrix(2, names={**LEFT, **RIGHT})]
     for name, drawing in draw(summarise(made)).items():
         again = draw(summarise(made))[name]
@@ -171,7 +171,7 @@ def test_without_results_nothing_is_drawn() -> None:
     assert draw(summarise([])) == {}
 
 
-def test_each_figure_is_written_in_each_format(tmp_path: Path, toys: list[Record]) -> None:
+def test_each_figure_is_written_in_each_format(tmp_path: Path, toys: list[CellResult]) -> None:
     results = write(tmp_path / "results", [*toys, *matrix(1, "quick", {**LEFT, **RIGHT})])
     files = write_figures(results, tmp_path / "new" / "figures")
     names = {f"{name}.{kind}" for name in ("figure-1", "figure-2", "figure-3-quick") for kind in ("png", "svg")}

@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from deepbass.bench.cells import FAILED, STARTED, CellResult
 from deepbass.core.errors import StoreError
-from deepbass.paper.cells import FAILED, STARTED, Record
-from deepbass.paper.page import docs_page, write_matrix_report
+from deepbass.paper.results_page import docs_page, write_matrix_report
 
 from ..report.parsed import Page
 from .made_up import matrix, record, runs, write
@@ -22,11 +22,11 @@ from .made_up import matrix, record, runs, write
 NASTY = '<script>alert(1)</script> | "><img src=x onerror=alert(1)>'
 
 
-def failed(name: str, run: int, error: str | None) -> Record:
+def failed(name: str, run: int, error: str | None) -> CellResult:
     return replace(record(name, run), status=FAILED, error=error, accuracy=None, curve={}, field_=None)
 
 
-def odd_matrix() -> list[Record]:
+def odd_matrix() -> list[CellResult]:
     """Make results with everything that can go wrong in them."""
     stranger = record("labels-600")
     return [
@@ -147,7 +147,7 @@ def test_a_missing_matplotlib_is_explained_and_the_page_needs_no_torch(tmp_path:
     code = (
         "import sys, pathlib; sys.modules['matplotlib'] = None; sys.modules['torch'] = None\n"
         "from deepbass.core.errors import DeepBassError\n"
-        "from deepbass.paper.page import write_matrix_report\n"
+        "from deepbass.paper.results_page import write_matrix_report\n"
         "try: write_matrix_report(pathlib.Path(sys.argv[1]))\n"
         "except DeepBassError as error: print(error)"
     )

@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
+from deepbass.bench.cells import Cell
+from deepbass.bench.progress import MatrixProgress
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError
-from deepbass.paper.cells import Cell
-from deepbass.paper.progress import Progress
 from deepbass.paper.rows import EXPERIMENTS, ROWS, TIERS, Row, choose, plan
 
 
@@ -76,7 +76,7 @@ class Clock:
 def test_time_left_follows_the_pace_and_the_share_reaches_one() -> None:
     cells = [row_cell("all-data-100", run=run) for run in range(2)]
     clock = Clock()
-    progress = Progress.of(cells, finished_before=3)
+    progress = MatrixProgress.of(cells, finished_before=3)
     progress.clock = clock
     assert (progress.cells, progress.share, progress.seconds_left) == (5, 0.0, None)
     shares = []
@@ -96,7 +96,7 @@ def test_time_left_follows_the_pace_and_the_share_reaches_one() -> None:
 
 def test_work_of_an_earlier_process_is_no_measure_of_the_pace() -> None:
     cell, clock = row_cell("all-data-100"), Clock()
-    progress = Progress.of([cell], finished_before=0)
+    progress = MatrixProgress.of([cell], finished_before=0)
     progress.clock = clock
     progress.start(cell)
     progress.report(cell, 150)  # taken up there

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deepbass.paper.cells import FAILED, STARTED
+from deepbass.bench.cells import FAILED, STARTED
 from deepbass.paper.rows import ROWS, TIERS
 from deepbass.paper.summary import order, summarise
 from deepbass.paper.verdict import NOT_RUN

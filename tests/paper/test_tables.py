@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepbass.paper.cells import FAILED
-from deepbass.paper.results import Results
+from deepbass.bench.cells import FAILED
+from deepbass.bench.results import Results
+from deepbass.bench.text_table import LEFT, RIGHT, Table, escape, markdown
 from deepbass.paper.rows import OTHERS, ROWS
 from deepbass.paper.summary import summarise
-from deepbass.paper.table import LEFT, RIGHT, Table, escape, markdown
 from deepbass.paper.tables import progress, readme_table, table_3, tables
 from deepbass.paper.verdict import NOT_RUN
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from deepbass.core.config import Config
 from deepbass.core.labels import NO_ANSWERS, NO_IDS, Answers
+from deepbass.store.names import FIELD_FILE
 from deepbass.store.rundir import RunDir
 
 DIGITS = tuple("0123456789")
@@ -78,7 +79,7 @@ def add_field(path: Path, classes: int) -> None:
     truth = np.arange(60) % classes
     truth[:5] = -1
     np.savez(
-        path / "field.npz",
+        path / FIELD_FILE,
         xs=xs,
         ys=ys,
         probs=probs,

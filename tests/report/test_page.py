@@ -14,8 +14,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from deepbass.core.config import OWN
 from deepbass.core.errors import DeepBassError, StoreError
+from deepbass.core.labels import NO_IDS, Answers
 from deepbass.report import write_report
+from deepbass.store.names import FIELD_FILE, REPORT_FILE
 from deepbass.store.rundir import RunDir
 
 from .parsed import Page
@@ -32,7 +35,7 @@ ODD_RUNS: dict[str, dict[str, Any]] = {
     "only the initial model": {"done": 0},
     "one iteration": {"done": 1},
     "never asked": {"acquire": "none"},
-    "nobody answers": {"waiting": 3, "oracle": "people"},
+    "nobody answers": {"waiting": 3, "oracle": OWN, "acquire": OWN},
     "not pictures": {"picture": None},
     "colour photographs": {"picture": (90, 200, 3)},
     "no accuracy": {"without": ["validation_accuracy", "pseudo_accuracy", "guess_accuracy"]},
@@ -63,7 +66,7 @@ def test_the_page_is_whole_and_alone(odd_run: Path) -> None:
         assert not any(name.startswith("on") for name in attributes)
     assert not {"script", "link", "iframe", "object", "embed", "svg", "base"} & {name for name, _ in page.elements}
     assert not re.search(r"url\(|@import", "".join(page.said("style")))
-    assert files_of(odd_run) == before | {"report.html"}
+    assert files_of(odd_run) == before | {REPORT_FILE}
 
     for svg in page.figures():
         ElementTree.fromstring(svg)
@@ -116,7 +119,8 @@ def test_the_numbers_are_the_stores(tmp_path: Path) -> None:
 def test_a_taken_back_answer_is_waited_for_again(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     with RunDir.open(run) as opened:
-        opened.events.answer(opened.events.questions()[0].sample, -1)
+        first = np.array([opened.events.questions()[0].sample])
+        opened.events.commit_step(13, {}, {}, NO_IDS, Answers(first, np.array([-1])), "own")
     page = Page.read(write_report(run))
     assert page.said("b")[0] == "waiting"
     assert page.said("b").count("waiting") == 1
@@ -172,10 +176,10 @@ def test_two_dimensional_data_shows_its_decision_field(tmp_path: Path, classes: 
 def test_a_damaged_field_is_named(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     for content in (b"", b"PK\x03\x04 torn", b"not an archive"):
-        (run / "field.npz").write_bytes(content)
+        (run / FIELD_FILE).write_bytes(content)
         with pytest.raises(StoreError, match=r"field\.npz"):
             write_report(run)
-    np.savez(run / "field.npz", xs=np.zeros(3))
+    np.savez(run / FIELD_FILE, xs=np.zeros(3))
     with pytest.raises(StoreError, match=r"field\.npz"):
         write_report(run)
 
@@ -199,4 +203,4 @@ def test_a_missing_matplotlib_is_explained_and_importing_needs_neither_it_nor_to
         [sys.executable, "-c", code, run], env=environment, capture_output=True, text=True, check=True
     )
     assert "pip install 'deepbass[plot]'" in done.stdout
-    assert not (run / "report.html").exists()
+    assert not (run / REPORT_FILE).exists()

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from deepbass.core.errors import StoreError
 from deepbass.store import Checkpoints
+from deepbass.store.names import CHECKPOINT_FILE, CHECKPOINTS_FOLDER, MODEL_FILE
 
-FILES = {"model.safetensors": bytes(range(256)), "labels.npy": b"", "x.json": b"{}"}
+FILES = {MODEL_FILE: bytes(range(256)), "labels.npy": b"", "x.json": b"{}"}
 INFO = {"ended": None, "threshold": 0.1 + 0.2, "names": ["ä", "b"]}
 
 
@@ -24,12 +25,24 @@ def saved(folder: Path, *iterations: int, keep: int = 2) -> Checkpoints:
 
 
 def damage(checkpoints: Checkpoints, iteration: int) -> None:
-    file = checkpoints.folder / f"{iteration:06d}" / "model.safetensors"
+    file = checkpoints.folder / f"{iteration:06d}" / MODEL_FILE
     file.write_bytes(file.read_bytes()[:-1])
 
 
+def test_some_files_can_be_read_without_the_others(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(3, {"a": b"one", "b": b"two"}, {"x": 1})
+    (checkpoints.folder / "000003" / "b").write_bytes(b"damaged")
+    found = checkpoints.load(3, only=("a", "c"))
+    assert (found.files, found.info) == ({"a": b"one"}, {"x": 1})
+    assert checkpoints.newest(only=("a",))[0].files == {"a": b"one"}
+    (checkpoints.folder / "000003" / "a").write_bytes(b"own")
+    with pytest.raises(StoreError, match="a was changed"):
+        checkpoints.load(3, only=("a",))
+
+
 def test_what_was_saved_is_what_loads(tmp_path: Path) -> None:
-    loaded = saved(tmp_path / "checkpoints", 3).load(3)
+    loaded = saved(tmp_path / CHECKPOINTS_FOLDER, 3).load(3)
     assert (loaded.iteration, loaded.files, loaded.info) == (3, FILES, INFO)
 
 
@@ -44,10 +57,10 @@ def checkpoints_1(tmp_path_factory: pytest.TempPathFactory) -> Checkpoints:
     return saved(tmp_path_factory.mktemp("checkpoints"), 1)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_any_flipped_bit_or_lost_tail_is_noticed(checkpoints_1: Checkpoints, data: st.DataObject) -> None:
-    names = ["checkpoint.json", *(name for name, content in FILES.items() if content)]
+    names = [CHECKPOINT_FILE, *(name for name, content in FILES.items() if content)]
     file = checkpoints_1.folder / "000001" / data.draw(st.sampled_from(names))
     whole = file.read_bytes()
     where = data.draw(st.integers(0, len(whole) - 1))
@@ -61,7 +74,7 @@ def test_any_flipped_bit_or_lost_tail_is_noticed(checkpoints_1: Checkpoints, dat
     assert checkpoints_1.load(1).files == FILES
 
 
-@pytest.mark.parametrize("name", ["checkpoint.json", *FILES])
+@pytest.mark.parametrize("name", [CHECKPOINT_FILE, *FILES])
 def test_any_missing_file_is_noticed(tmp_path: Path, name: str) -> None:
     checkpoints = saved(tmp_path, 1)
     (tmp_path / "000001" / name).unlink()
@@ -155,11 +168,11 @@ def test_leftovers_of_a_killed_save_are_never_taken_for_a_checkpoint(tmp_path: P
     assert not leftover.exists()
 
 
-@pytest.mark.parametrize("name", ["../out", "a/b", "", ".", "..", "a\\b", "a\n", ".hidden", "checkpoint.json"])
+@pytest.mark.parametrize("name", ["../out", "a/b", "", ".", "..", "a\\b", "a\n", ".hidden", CHECKPOINT_FILE])
 def test_files_have_plain_names(tmp_path: Path, name: str) -> None:
     with pytest.raises(StoreError, match="use a plain file name"):
-        Checkpoints(tmp_path / "checkpoints").save(1, {name: b""}, {})
-    assert not (tmp_path / "checkpoints").exists()
+        Checkpoints(tmp_path / CHECKPOINTS_FOLDER).save(1, {name: b""}, {})
+    assert not (tmp_path / CHECKPOINTS_FOLDER).exists()
 
 
 def test_one_checkpoint_is_too_few(tmp_path: Path) -> None:

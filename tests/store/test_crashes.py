@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from deepbass.store import RunDir
 
-KILLS = 25
+KILLS = int(os.environ.get("DEEPBASS_KILLS", "12"))
 WRITER = Path(__file__).with_name("crash_writer.py")
 
 

@@ -1,4 +1,4 @@
-"""A full disk stops a run with a word on what is safe, and making room is all that is needed."""
+"""A disk that takes no more stops a run with a word on what is safe and what helps, and nothing else is needed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import pytest
 from deepbass.core.errors import StoreError
 from deepbass.core.labels import NO_ANSWERS, NO_IDS
 from deepbass.store import Events, RunDir
+from deepbass.store.names import RUN_DB_FILE
 
-SAFE = r"Everything up to iteration 0 is safe: make room, then `deepbass resume .*run`\."
+SAFE = r"Everything up to iteration 0 is safe: {advice}, then `deepbass resume .*run`\."
+ROOM = "make room"
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "run"
     with RunDir.create(path, config={}, data={}, versions={}) as run:
         run.checkpoints.save(0, {"model": b"zero"}, {})
-        run.events.commit_step(0, {}, {}, NO_IDS, NO_ANSWERS, None)
+        run.events.commit_step(0, {}, {}, NO_IDS, NO_ANSWERS, "simulated")
     return path
 
 
@@ -31,14 +33,24 @@ def check_it_goes_on(path: Path) -> None:
         assert [entry.name for entry in run.checkpoints.folder.iterdir()] == ["000000"]
         assert run.checkpoints.newest({0})[0].files == {"model": b"zero"}
         run.checkpoints.save(1, {"model": b"one"}, {})
-        run.events.commit_step(1, {}, {}, NO_IDS, NO_ANSWERS, None)
+        run.events.commit_step(1, {}, {}, NO_IDS, NO_ANSWERS, "simulated")
         assert [row.iteration for row in run.events.steps()] == [0, 1]
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.ENOSPC, ROOM),
+        (errno.EDQUOT, "delete files of yours, or have your quota raised"),
+        (errno.EROFS, "mount the disk for writing, or choose another place"),
+        (errno.EACCES, "check that you may write there, or choose another place"),
+        (errno.EIO, "check the disk: it reports a fault"),
+        (errno.ETXTBSY, "check the disk, and that you may write there"),
+    ],
+)
 @pytest.mark.parametrize(("owner", "call"), [(os, "fsync"), (Path, "rename")])
 def test_a_checkpoint_that_does_not_fit_leaves_the_one_before(
-    path: Path, monkeypatch: pytest.MonkeyPatch, number: int, owner: object, call: str
+    path: Path, monkeypatch: pytest.MonkeyPatch, number: int, advice: str, owner: object, call: str
 ) -> None:
     def fail(*_: object) -> None:
         raise OSError(number, os.strerror(number))
@@ -46,7 +58,7 @@ def test_a_checkpoint_that_does_not_fit_leaves_the_one_before(
     with RunDir.open(path) as run:
         with (
             monkeypatch.context() as patch,
-            pytest.raises(StoreError, match=f"{os.strerror(number)} .* MB free.*{SAFE}"),
+            pytest.raises(StoreError, match=f"{os.strerror(number)} .* MB free.*{SAFE.format(advice=advice)}"),
         ):
             patch.setattr(owner, call, fail)
             run.checkpoints.save(1, {"model": b"one"}, {})
@@ -75,14 +87,25 @@ def test_a_real_limit_of_the_system_is_a_store_error(path: Path, write: str) -> 
 def test_a_full_database_is_a_store_error_and_keeps_what_it_has(path: Path) -> None:
     with RunDir.open(path) as run:
         run.events._db.execute("PRAGMA max_page_count = 1")  # SQLite raises it to what is in use: full from now on
-        with pytest.raises(StoreError, match=rf"Cannot write .* in .*run: .*full \(.* MB free\)\. {SAFE}"):
+        with pytest.raises(
+            StoreError, match=rf"Cannot write .* in .*run: .*full \(.* MB free\)\. {SAFE.format(advice=ROOM)}"
+        ):
             run.events.describe(1, "x" * 1_000_000, None)
         assert len(run.events.steps()) == 1
     check_it_goes_on(path)
 
 
+def test_a_database_that_became_read_only_asks_for_no_room(path: Path) -> None:
+    with RunDir.open(path) as run:
+        run.events._db.execute("PRAGMA query_only = ON")
+        with pytest.raises(StoreError, match=r"safe: check that you may write there.*, then `deepbass resume") as told:
+            run.events.describe(1, "x", None)
+        assert "room" not in str(told.value)
+    check_it_goes_on(path)
+
+
 def test_a_disk_that_is_full_at_the_start_says_to_start_again(tmp_path: Path) -> None:
-    events = Events(tmp_path / "run.db", "rwc")
+    events = Events(tmp_path / RUN_DB_FILE, "rwc")
     events._db.execute("PRAGMA max_page_count = 1")
     with pytest.raises(StoreError, match=r"No iteration was saved yet: make room, then `deepbass resume"):
         events.describe(1, "x" * 1_000_000, None)

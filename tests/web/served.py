@@ -17,8 +17,7 @@ import httpx
 from deepbass.label.journal import Journal
 from deepbass.label.passwords import hash_password
 from deepbass.label.project import Project
-from deepbass.web.door import Door, listen
-from deepbass.web.serve import Ready, serve
+from deepbass.web.server import Address, Ready, listen, serve
 from tests.label.projects import make_images, make_project
 
 IDLE = [sys.executable, "-c", "import sys; sys.stdin.read()"]
@@ -60,17 +59,17 @@ class Served:
 
     @property
     def token(self) -> str:
-        """What opens the door."""
+        """What lets a browser in."""
         return parse_qs(urlsplit(self.ready.url).query)["token"][0]
 
-    def stranger(self) -> httpx.Client:
+    def anonymous(self) -> httpx.Client:
         """Make a browser without a cookie."""
         return httpx.Client(base_url=self.origin, timeout=30, trust_env=False)
 
     @contextmanager
     def person(self, name: str) -> Iterator[httpx.Client]:
         """Make the browser of somebody else."""
-        with self.stranger() as client:
+        with self.anonymous() as client:
             assert client.get("/", params={"token": self.token, "as": name}).status_code == 303
             yield client
 
@@ -97,11 +96,11 @@ def served(
     *,
     trainer: Sequence[str] = IDLE,
     annotator: str = "ann",
-    door: Door | None = None,
+    address: Address | None = None,
     browser: bool = False,
 ) -> Iterator[Served]:
     """Serve a project in a thread of this process."""
-    door = door or Door(port=0)
+    address = address or Address(port=0)
     up = threading.Event()
     told: list[Ready] = []
     failed: list[BaseException] = []
@@ -115,8 +114,8 @@ def served(
             serve(
                 project,
                 project.open_items(),
-                listen(door),
-                door,
+                listen(address),
+                address,
                 annotator=annotator,
                 browser=browser,
                 trainer=trainer,
@@ -134,7 +133,7 @@ def served(
         thread.join()
         raise failed[0]
     here = Served(told[0], project, httpx.Client(timeout=30, trust_env=False))
-    here.client = here.stranger()
+    here.client = here.anonymous()
     if "token=" in told[0].url:
         here.client.get("/", params={"token": here.token})
     try:

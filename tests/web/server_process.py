@@ -1,4 +1,7 @@
-"""Serve a project without a trainer, to be killed: python server_process.py PROJECT PORT. Says when it is ready."""
+"""Serve a project without a trainer, in a process to be killed or ill-treated, and say when it is ready.
+
+python server_process.py PROJECT PORT [SECONDS], where SECONDS is how long it waits for the rest of a request.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import json
 import sys
 
 from deepbass.label.project import Project
-from deepbass.web.door import Door, listen
-from deepbass.web.serve import Ready, serve
+from deepbass.web import connections, requests
+from deepbass.web.server import Address, Ready, listen, serve
 
 
 def say(ready: Ready) -> None:
@@ -15,7 +18,9 @@ def say(ready: Ready) -> None:
 
 
 if __name__ == "__main__":
-    door = Door(port=int(sys.argv[2]))
+    if len(sys.argv) > 3:
+        requests.BODY_SECONDS = connections.HEAD_SECONDS = float(sys.argv[3])
+    address = Address(port=int(sys.argv[2]))
     project = Project.open(sys.argv[1])
     idle = [sys.executable, "-c", "import sys; sys.stdin.read()"]
-    serve(project, project.open_items(), listen(door), door, annotator="ann", trainer=idle, on_ready=say)
+    serve(project, project.open_items(), listen(address), address, annotator="ann", trainer=idle, on_ready=say)

@@ -23,7 +23,7 @@ import httpx
 
 from deepbass.label.journal import Journal
 from deepbass.label.project import Project
-from deepbass.web.sessions import Sessions
+from deepbass.web.auth import Sessions
 from tests.web.served import CHANGE, small_project
 
 KILLS = int(os.environ.get("DEEPBASS_KILLS", "30"))

@@ -16,7 +16,7 @@ from deepbass.cli.reproduce import reproduce
 from deepbass.cli.run import resume, run
 
 app = typer.Typer(
-    help="Label a few hundred samples and get the model that labelling everything would have given.",
+    help="The most model from the fewest labels, and the truth about what it is worth.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -12,7 +12,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-Metrics = dict[str, float | int | None]
+if TYPE_CHECKING:
+    from deepbass.runs.measure import Metrics
 
 _DOING = {
     "training": "training on answers and guesses",
@@ -31,7 +32,7 @@ class Display:
         self._iterations = iterations
         self._iteration: int | None = None  # finished ones; None before the initial model
         self._started_at: tuple[int, float] | None = None  # first iteration seen, and when
-        self._metrics: Metrics = {}
+        self._metrics: Metrics | None = None
         self._doing = ("starting", 0.0)
         self._last_line = 0.0
         self._live = (
@@ -84,13 +85,15 @@ class Display:
         return stacked(title, ProgressBar(total=self._iterations or 1, completed=self._iteration, width=50), table)
 
     def _facts(self) -> list[tuple[str, str]]:
-        number = self._metrics.get
+        metrics = self._metrics
+        if metrics is None:
+            return []
         return [
-            ("validation", _percent(number("validation_accuracy"))),
-            ("known", f"{number('known'):,}"),
-            ("pseudo-labelled", f"{number('members'):,}"),
-            ("of these right", _percent(number("pseudo_accuracy"))),
-            ("mean entropy", _entropy(number("entropy_pool"))),
+            ("validation", _percent(metrics["validation_accuracy"])),
+            ("known", f"{metrics['known']:,}"),
+            ("pseudo-labelled", f"{metrics['members']:,}"),
+            ("of these right", _percent(metrics["pseudo_accuracy"])),
+            ("mean entropy", _entropy(metrics["entropy_pool"])),
             ("time left", self._time_left()),
         ]
 

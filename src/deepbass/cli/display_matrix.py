@@ -12,9 +12,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from deepbass.bench.cells import Cell, CellResult
+from deepbass.bench.progress import Going, MatrixProgress
 from deepbass.cli.display import clock, stacked
-from deepbass.paper.cells import Cell, Record
-from deepbass.paper.progress import Going, Progress
 
 _LINE_SECONDS = 60.0  # between two lines where there is no terminal
 
@@ -24,7 +24,7 @@ class MatrixDisplay:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._progress: Progress | None = None
+        self._progress: MatrixProgress | None = None
         self._last_line = time.monotonic()
         self._live = (
             Live(get_renderable=self._block, console=console, refresh_per_second=2) if console.is_terminal else None
@@ -41,7 +41,7 @@ class MatrixDisplay:
         if self._live:
             self._live.stop()
 
-    def on_progress(self, progress: Progress) -> None:
+    def on_progress(self, progress: MatrixProgress) -> None:
         """Take up how far everything is."""
         self._progress = progress
         if not self._live and time.monotonic() - self._last_line > _LINE_SECONDS:
@@ -49,7 +49,7 @@ class MatrixDisplay:
             going = [f"{g.cell.key} {_how_far(g)}" for g in progress.going.values()]
             self._console.print(Text(" · ".join([_summary(progress), *going])), soft_wrap=True)
 
-    def on_end(self, cell: Cell, record: Record) -> None:
+    def on_end(self, cell: Cell, record: CellResult) -> None:
         """Say how a cell ended; the line stays."""
         if record.finished and record.accuracy is not None:
             self._console.print(Text(f"{cell.key}: {100 * record.accuracy:.2f} %"), soft_wrap=True)
@@ -72,7 +72,7 @@ class MatrixDisplay:
         )
 
 
-def _summary(progress: Progress) -> str:
+def _summary(progress: MatrixProgress) -> str:
     done = progress.finished_before + progress.finished
     failed = f" · {progress.failed} failed" if progress.failed else ""
     left = progress.seconds_left

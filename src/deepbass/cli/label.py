@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from importlib.util import find_spec
@@ -11,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deepbass.cli.annotator import annotator_name
 from deepbass.cli.output import INTERRUPTED, Folder, Json, errors, print_json, say
-from deepbass.cli.whose import annotator_name
-from deepbass.cli.words import from_words
+from deepbass.cli.set_option import from_words
+from deepbass.cli.shares import share
 from deepbass.core.errors import ConfigError
+from deepbass.core.own_model import is_code
 
 if TYPE_CHECKING:
-    from deepbass.web.serve import Ready
+    from deepbass.web.server import Ready
 
 
 def label(
@@ -31,42 +32,52 @@ def label(
     ],
     classes: Annotated[
         str | None,
-        typer.Option(help="Their names, as in --classes cat,dog. [default: the subfolders; more on the page]"),
+        typer.Option(help="Their names, as in --classes cat,dog. (default: the subfolders; more on the page)"),
     ] = None,
     project: Annotated[
-        Path | None, typer.Option(help="The project's directory. [default: labels/NAME, after the source]")
+        Path | None, typer.Option(help="The project's directory. (default: labels/NAME, after the source)")
     ] = None,
     moved: Annotated[
         str | None, typer.Option("--source", help="Where the images of a project are now, if they have moved.")
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help="[default: the first free one from 8484]")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="(default: the first free one from 8484)")] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     target_error: Annotated[
-        str | None, typer.Option(help="The error that is good enough, as in 2%, or none. [default: 2%]")
+        str | None, typer.Option(help="The error that is good enough, as in 2%, or none. (default: 2%)")
     ] = None,
     audit: Annotated[
-        str | None, typer.Option(help="Share of questions drawn at random, to measure the error. [default: 10%]")
+        str | None, typer.Option(help="Share of questions drawn at random, to measure the error. (default: 10%)")
     ] = None,
     twice: Annotated[
-        str | None, typer.Option(help="Share of images that a second person is asked about. [default: 0%]")
+        str | None, typer.Option(help="Share of images that a second person is asked about. (default: 0%)")
     ] = None,
     annotator: Annotated[
-        str | None, typer.Option(help="Whose answers they are, where nobody logs in. [default: your login name]")
+        str | None, typer.Option(help="Whose answers they are, where nobody logs in. (default: your login name)")
     ] = None,
     start_with: Annotated[
-        int | None, typer.Option(help="Labels of every class before training starts. [default: 3]")
+        int | None, typer.Option(help="Labels of every class before training starts. (default: 3)")
     ] = None,
     lease: Annotated[
-        float | None, typer.Option(help="Seconds that an image stays with whom it was handed out to. [default: 600]")
+        float | None, typer.Option(help="Seconds that an image stays with whom it was handed out to. (default: 600)")
     ] = None,
     acquire: Annotated[
-        str | None, typer.Option(help="What the model asks for, as in deepbass run. [default: max-entropy]")
+        str | None,
+        typer.Option(
+            help="Which images it asks about first: max-entropy (least certain), margin, random... (default: the first)"
+        ),
     ] = None,
     admit: Annotated[
-        str | None, typer.Option(help="Which pseudo-labels it trains on, as in deepbass run. [default: all-data]")
+        str | None,
+        typer.Option(
+            help="Which of its own guesses it learns from: all-data, step-wise (sure ones) or none. (default: all-data)"
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Every random draw derives from it. [default: 0]")] = None,
+    seed: Annotated[int | None, typer.Option(help="Every random draw derives from it. (default: 0)")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="The network: auto, cnn, mlp, or your own as file.py:function, named at every start."),
+    ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Any other setting of the training, as in --set batch_size=32.")
     ] = None,
@@ -85,61 +96,77 @@ def label(
     """Open a page on which people label images by keyboard while a model learns from them."""
     with errors(as_json):
         need_web()
+        config = _config(set_ or [], model)
         settings = _given(
-            audit=_share("--audit", audit),
-            twice=_share("--twice", twice),
+            audit=share("--audit", audit),
+            twice=share("--twice", twice),
             start_with=start_with,
             lease_seconds=lease,
             acquire=acquire,
             admit=admit,
             seed=seed,
-            config=from_words(set_ or []) or None,
+            config=config or None,
         )
         if target_error is not None:
             none = target_error.strip().lower() == "none"
-            settings["target_error"] = None if none else _share("--target-error", target_error)
-        from deepbass.web.door import Door, check_door, listen
+            settings["target_error"] = None if none else share("--target-error", target_error)
+        from deepbass.web.server import Address, check_address, listen, serve
 
-        door = Door(host, port, certfile, keyfile, insecure_http, tuple(name or ()))
-        check_door(door)
+        address = Address(host, port, certfile, keyfile, insecure_http, tuple(name or ()))
+        check_address(address)
         try:
-            with listen(door) as listening:  # before all that takes time: a port in use is said at once
-                from deepbass.web.opening import open_project
-                from deepbass.web.serve import serve
+            with listen(address) as listening:  # before all that takes time: a port in use is said at once
+                from deepbass.label.opening import open_project
 
                 _log(verbose)
-                found, items = open_project(source, project, _names(classes), settings, moved=moved, data=folder)
-                for note in items.notes:
-                    say(f"Note: {note}", style="yellow")
+                who = annotator_name(annotator)
 
                 def on_ready(ready: Ready) -> None:
                     _tell(ready, as_json)
 
-                who = annotator_name(annotator)
-                serve(
-                    found,
-                    items,
-                    listening,
-                    door,
-                    annotator=who,
-                    browser=not no_browser,
-                    data=folder,
-                    on_ready=on_ready,
-                )
+                with open_project(source, project, _names(classes), settings, moved=moved, data=folder) as opened:
+                    for note in opened.items.notes:
+                        say(f"Note: {note}", style="yellow")
+                    serve(
+                        opened.project,
+                        opened.items,
+                        listening,
+                        address,
+                        annotator=who,
+                        lock=opened.lock,
+                        browser=not no_browser,
+                        data=folder,
+                        named_model=config.get("model"),
+                        on_ready=on_ready,
+                    )
         except KeyboardInterrupt:  # before there was a server to end
             raise typer.Exit(INTERRUPTED) from None
-        again = shlex.quote(str(found.path))
+        again = shlex.quote(str(opened.project.path))
+        if is_code(config.get("model")):
+            again += f" --model {shlex.quote(config['model'])}"
         say(f"Stopped. Every answer is saved; go on with: deepbass label {again}")
+
+
+def _config(words: list[str], model: str | None) -> dict[str, Any]:
+    """Collect the settings of the training; a model's file is named by its whole path, for the next start."""
+    from deepbass.runs.configure import whole_reference
+
+    config = from_words(words) if model is None else {**from_words(words), "model": model}
+    if isinstance(config.get("model"), str):
+        config["model"] = whole_reference(config["model"])
+    return config
 
 
 def need_web() -> None:
     """Say how to get what the page needs, where it is missing."""
-    missing = [name for name in ("starlette", "uvicorn", "PIL") if find_spec(name) is None]
+    missing = [name for name in ("itsdangerous", "starlette", "uvicorn", "PIL") if find_spec(name) is None]
     if missing:
         raise ConfigError(f"The page needs {' and '.join(missing)}: pip install 'deepbass[web]'")
 
 
 def _tell(ready: Ready, as_json: bool) -> None:
+    from deepbass.label.phrases import listed, number_of
+
     if as_json:
         print_json({"url": ready.url, "project": str(ready.project)})
         sys.stdout.flush()
@@ -147,6 +174,13 @@ def _tell(ready: Ready, as_json: bool) -> None:
         say(f"{ready.labels_brought:,} labels came with the images.")
     if ready.left_out:
         say(f"Labels of the images that are none of the classes: {', '.join(ready.left_out)}", style="yellow")
+    if ready.replaced:
+        say(
+            f"{number_of(len(ready.replaced), 'image')} with a label changed since the project was last opened, and "
+            f"{'its label stays' if len(ready.replaced) == 1 else 'their labels stay'}: {listed(ready.replaced, 5)}. "
+            "Look at them again under Answers.",
+            style="yellow",
+        )
     say(f"Project: {ready.project}")
     say(f"Page: {ready.url}", style="bold green")
     say("Ctrl-C ends it.")
@@ -166,13 +200,3 @@ def _given(**settings: Any) -> dict[str, Any]:
 
 def _names(classes: str | None) -> list[str]:
     return [name.strip() for name in (classes or "").split(",") if name.strip()]
-
-
-def _share(option: str, word: str | None) -> float | None:
-    """Read a share, as in 2% or 0.02."""
-    if word is None:
-        return None
-    number = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", word)
-    if number is None:
-        raise ConfigError(f"{option} {word!r} is not a share: write 2% or 0.02.")
-    return float(number[1]) / (100 if number[2] else 1)

@@ -29,7 +29,7 @@ def people_add(
 ) -> None:
     """Let somebody log in, or change their password. The page must be closed."""
     with errors(as_json):
-        from deepbass.label.names import clean_name
+        from deepbass.label.clean_names import clean_name
         from deepbass.label.passwords import hash_password
         from deepbass.label.project import SOURCE
 
@@ -50,7 +50,7 @@ def people_remove(
 ) -> None:
     """Let somebody log in no more; their answers stay. The page must be closed."""
     with errors(as_json):
-        from deepbass.label.names import clean_name
+        from deepbass.label.clean_names import clean_name
 
         project = _open(path)
         name = clean_name(name, "a person")

@@ -19,7 +19,7 @@ def report(
 ) -> None:
     """Write the report of a run or of a reproduction, finished or not: one HTML page that needs nothing else."""
     with errors(as_json):
-        from deepbass.paper.results import is_results
+        from deepbass.bench.results import is_results
         from deepbass.report import write_figures, write_report
 
         if is_results(path):
@@ -33,8 +33,8 @@ def report(
 
 
 def _report_matrix(path: Path, figures: Path | None, as_json: bool) -> None:
-    from deepbass.paper.figures import write_figures
-    from deepbass.paper.page import write_matrix_report
+    from deepbass.paper.paper_figures import write_figures
+    from deepbass.paper.results_page import write_matrix_report
 
     page, table = write_matrix_report(path)
     files = [str(file) for file in write_figures(path, figures)] if figures else []

@@ -19,7 +19,7 @@ def reproduce(
         list[str] | None,
         typer.Option("--rows", help="Only some rows of its tables, as in --rows labels-100,labels-300."),
     ] = None,
-    runs: Annotated[int | None, typer.Option(help="Runs of each row. [default: 10 in full, 5 in quick]")] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs of each row. (default: 10 in full, 5 in quick)")] = None,
     tier: Annotated[
         str, typer.Option(help="full: the paper's protocol. quick: a reduction, hours instead of days.")
     ] = "quick",
@@ -42,11 +42,11 @@ def reproduce(
         if count < 1:
             raise ConfigError(f"--runs {runs} is too few: it must be 1 or more.")
 
+        from deepbass.bench.results import Results
+        from deepbass.bench.runner import Audience, run_matrix
         from deepbass.cli.display_matrix import MatrixDisplay
-        from deepbass.paper.page import write_matrix_report
-        from deepbass.paper.results import Results
-        from deepbass.paper.runner import Audience, run_matrix
-        from deepbass.session.interrupt import term_like_ctrl_c
+        from deepbass.paper.results_page import write_matrix_report
+        from deepbass.runs.interrupt import term_like_ctrl_c
 
         results = Results.make(out)
         try:

@@ -17,14 +17,14 @@ from deepbass.core.labels import NO_IDS, Ids
 from deepbass.core.need import EVERYTHING, GUESSES, Highest, Need
 from deepbass.core.score import CLOSENESS, DISSENT, DOUBT, ENTROPY, INFORMATION, Score
 
-Choose = Callable[[Belief, Ids, int, np.random.Generator], Ids]
+Acquisition = Callable[[Belief, Ids, int, np.random.Generator], Ids]
 
 
 @dataclass(frozen=True)
 class Acquire:
     """A policy, and what it needs to know of a belief to choose so many of some ids: if not said, everything."""
 
-    choose: Choose
+    choose: Acquisition
     need: Callable[[Ids, int], Need] = lambda askable, count: EVERYTHING
 
     def __call__(self, belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:

@@ -11,14 +11,14 @@ from deepbass.core.belief import Belief
 from deepbass.core.labels import UNKNOWN, Labels
 from deepbass.core.need import EVERYTHING, GUESSES, Below, Need
 
-Choose = Callable[[Belief, float, Labels], Labels]
+Admission = Callable[[Belief, float, Labels], Labels]
 
 
 @dataclass(frozen=True)
 class Admit:
     """A rule, and what it needs to know of a belief, given the threshold and the labels: if not said, everything."""
 
-    choose: Choose
+    choose: Admission
     need: Callable[[float, Labels], Need] = lambda threshold, labels: EVERYTHING
 
     def __call__(self, belief: Belief, threshold: float, labels: Labels) -> Labels:

@@ -32,7 +32,7 @@ def lead(values_N_C: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """Statistics of T dropout passes, one row a sample; row i speaks of the sample ``ids[i]``."""
+    """Statistics of T dropout passes, one row per sample; row i speaks of the sample ``ids[i]``."""
 
     ids: Ids
     mean_N_C: Floats  # the paper's f~_T: probabilities averaged over the passes

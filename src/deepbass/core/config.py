@@ -1,106 +1,222 @@
-"""The configuration: one frozen dataclass. The defaults are the paper's MNIST experiment."""
+"""The configuration: one frozen dataclass. The defaults are the paper's MNIST experiment.
+
+What is said here of a setting is said once: the checks, the options of ``deepbass run`` and the tables of
+docs/configuration.md follow from it. This file imports neither NumPy nor torch, so that --help is instant.
+"""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypedDict
 
-from deepbass.core.acquire import ACQUIRE
-from deepbass.core.admit import ADMIT
 from deepbass.core.errors import ConfigError
+from deepbass.core.setting import check_settings, one_of, setting, settings_of
 
-DEVICES = ("auto", "cpu", "cuda", "mps")
-MASKS = ("shared", "fresh")
-KERNELS = ("auto", "off")
+__all__ = ["OWN", "PEOPLE", "Config", "RunSettings", "one_of"]
+
+OWN = "(passed in Python)"  # written down for what was no name but a value: a model, an oracle, a rule
+PEOPLE = "people"  # written down by the labelling page's trainer: its answers come from the project's journal
 MOST_PASSES = 65_535  # votes are counted in 16 bits
-ORACLES = ("simulated", "people", "replay")
-COLOURS = ("auto", "grey", "colour")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """Everything that decides how a run goes. Wrong values are refused here, not deep in a run."""
 
-    # the method
-    seed: int = 0  # every random draw of the run derives from it
-    initial: int = 100  # labels known at the start, the same number for every class, or all that there are
-    iterations: int = 200  # of Algorithm 1
-    ask_count: int = 10  # labels asked for at a time
-    ask_every: int = 10  # iterations from one asking to the next; the first iteration asks
-    budget: int | None = None  # labels in all, initial ones included, after which none are asked for
-    acquire: str = "max-entropy"  # which samples to ask for
-    quantile: float = 0.9  # of the pool's entropy, for acquire = "above-quantile"
-    admit: str = "all-data"  # which pseudo-labels are trained on
-    passes_pool: int = 10  # T': dropout passes over the pool; 0 = one pass with dropout off
-    passes_known: int = 100  # T: dropout passes over the known labels; 0 = one pass with dropout off
-    early_exit: bool = True  # spare a sample the passes that cannot change a decision; no label depends on it
-    copies: int = 20  # how often a known label is presented for each time a guess is
-    rotate: float = 0.0  # degrees: an image of a known label is trained on turned by less than this, each time anew
-    stretch: float = 0.0  # share: and its height and width scaled, each by a factor from 1 - stretch to 1 + stretch
-    initial_epochs: int = 100  # over the copied known labels, before the first iteration
-    epochs: int = 1  # in every iteration
+    seed: int = setting(0, "every random draw of the run derives from it", at_least=0, group="The method")
+    initial: int = setting(
+        100,
+        "labels known at the start, the same number for every class",
+        more="as many as there are labelled samples takes them all, whatever the sizes of the classes",
+        at_least=1,
+    )
+    iterations: int = setting(200, "iterations of Algorithm 1", at_least=0)
+    ask_count: int = setting(10, "labels asked for at a time", at_least=1)
+    ask_every: int = setting(10, "iterations from one asking to the next; the first iteration asks", at_least=1)
+    budget: int | None = setting(
+        None, "labels in all, initial ones included, after which none are asked for", at_least=1
+    )
+    acquire: str = setting(
+        "max-entropy",
+        "which samples to ask for",
+        more="equal scores are settled by the lower sample id; where fewer samples than wanted lie above a bar, fewer "
+        "are asked for",
+        choices={
+            "max-entropy": "the highest entropy of the mean prediction",
+            "above-average": "a random draw from those above the pool's average entropy",
+            "above-quantile": "a random draw from those above a quantile of the pool's entropy",
+            "bald": "the highest mutual information between label and weights",
+            "variation-ratios": "the passes disagree most",
+            "least-confidence": "the lowest probability of the most probable class",
+            "margin": "the smallest lead of the first class over the second",
+            "random": "any",
+            "none": "never ask",
+        },
+        written=(OWN,),
+    )
+    quantile: float = setting(
+        0.9, "quantile of the pool's entropy that above-quantile asks above", at_least=0, below=1, share=True
+    )
+    admit: str = setting(
+        "all-data",
+        "which pseudo-labels are trained on",
+        choices={
+            "all-data": "every unlabelled sample, with its current guess",
+            "step-wise": "those whose entropy is below theta, the mean entropy of the known labels; once in, a sample "
+            "stays in and its guess is refreshed",
+            "none": "no guess, known labels only",
+        },
+        written=(OWN,),
+    )
+    stop: str = setting(
+        "iterations",
+        "when the run is over: after `iterations`",
+        more="in Python a rule of your own may end it sooner, see [below](#rules-of-your-own)",
+        choices={"iterations": ""},
+        written=(OWN,),
+    )
+    passes_pool: int = setting(
+        10,
+        "T': dropout passes over the pool; 0 is one pass with dropout off",
+        at_least=0,
+        at_most=MOST_PASSES,
+    )
+    passes_known: int = setting(
+        100,
+        "T: dropout passes over the known labels; 0 is one pass with dropout off",
+        at_least=0,
+        at_most=MOST_PASSES,
+    )
+    early_exit: bool = setting(
+        True,
+        "spare a sample the passes over the pool that could not change a decision",
+        more="see [the method](method.md#early-exit)",
+    )
+    copies: int = setting(20, "how often a known label is presented for each time a guess is", at_least=1)
+    rotate: float = setting(
+        0.0,
+        "degrees: an image whose label is known is trained on turned by less than this, each time anew",
+        more="the paper's remark on augmentation has 10",
+        at_least=0,
+        below=180,
+    )
+    stretch: float = setting(
+        0.0,
+        "share: and with its height and width scaled, each by its own factor from 1 - stretch to 1 + stretch",
+        more="the remark has 0.05",
+        at_least=0,
+        below=1,
+        share=True,
+    )
+    initial_epochs: int = setting(100, "epochs over the copied known labels before the first iteration", at_least=0)
+    epochs: int = setting(1, "epochs in every iteration", at_least=1)
 
-    # the network
-    model: str = "auto"  # auto, cnn, mlp, or your own: "file.py:function" or "package.module:function"
-    dropout: float = 0.33  # rate of the built-in models
-    batch_size: int = 256  # for training
-    infer_batch: int = 256  # samples that torch infers at a time
-    learning_rate: float = 1e-3  # Adam's
-    l2: float = 1e-3  # lambda in the penalty lambda * sum(w^2) on kernels
-    device: str = "auto"  # auto takes cuda, then mps, then cpu
-    kernel: str = "auto"  # "auto": compiled passes where the model is a plain chain; "off": torch for all
-    masks: str = "shared"  # MC inference by torch: one mask a chunk and pass ("shared") or one a sample ("fresh")
+    model: str = setting(
+        "auto",
+        "the network",
+        more="your own is named as `file.py:function` or `package.module:function`, which is called with (sample "
+        "shape, number of classes); see [what is safe to open](security.md)",
+        choices={
+            "auto": "cnn for images, else mlp",
+            "cnn": "the paper's, for images",
+            "mlp": "the paper's, for all else",
+        },
+        code=True,
+        written=(OWN,),
+        group="The network",
+    )
+    dropout: float = setting(0.33, "dropout rate of the built-in models", at_least=0, below=1, share=True)
+    batch_size: int = setting(256, "samples that are trained on at a time", at_least=1)
+    infer_batch: int = setting(
+        256, "samples that torch infers at a time", more="the kernel takes them one by one", at_least=1
+    )
+    learning_rate: float = setting(1e-3, "Adam's learning rate", above=0)
+    l2: float = setting(
+        1e-3,
+        "lambda in the penalty lambda * sum(w^2) on kernels",
+        more="biases and normalisation layers have none",
+        at_least=0,
+    )
+    device: str = setting(
+        "auto",
+        "what the network runs on",
+        choices={"auto": "cuda, else mps, else cpu", "cpu": "", "cuda": "", "mps": ""},
+    )
+    kernel: str = setting(
+        "auto",
+        "whether compiled code runs the network",
+        choices={
+            "auto": "a plain chain of convolutions and linear layers runs through the compiled kernel, on the CPU and "
+            "where it was built",
+            "off": "torch runs everything",
+        },
+    )
+    masks: str = setting(
+        "shared",
+        "dropout masks of Monte-Carlo inference by torch",
+        more="the kernel gives every sample its own; see [the method](method.md#shared-masks)",
+        choices={
+            "shared": "one mask for a chunk of samples and a pass",
+            "fresh": "one for every sample and pass, without early exit",
+        },
+    )
 
-    # the data
-    pool: int | None = None  # use only so many training samples, drawn by seed, every class keeping its share
-    validation: float = 0.2  # share held out when the data brings no validation part
-    image_size: int | None = None  # side in pixels that folder images are resized to; None: chosen from the images
-    colour: str = "auto"  # grey, colour, or auto: colour when any image has it
-    strict: bool = False  # refuse unreadable images instead of naming and skipping them
+    pool: int | None = setting(
+        None,
+        "use only so many training samples, drawn by seed, every class keeping its share",
+        at_least=2,
+        shown="all",
+        group="The data",
+    )
+    validation: float = setting(
+        0.2,
+        "share held out, by seed and class, where the data brings no validation part",
+        above=0,
+        below=1,
+        share=True,
+        shown="20%",
+    )
+    image_size: int | None = setting(
+        None, "side in pixels that images of a folder or table are resized to", at_least=2, shown="chosen"
+    )
+    colour: str = setting(
+        "auto",
+        "whether images are read in colour",
+        choices={"auto": "colour when any image has it", "grey": "", "colour": ""},
+    )
+    strict: bool = setting(False, "refuse unreadable images instead of naming and skipping them")
 
-    # who answers
-    oracle: str = "simulated"  # simulated: from the data's labels; people: from the store; replay: an earlier run
-    oracle_error: float = 0.0  # share of wrong answers of the simulated oracle
-    replay: str | None = None  # the run directory whose answers are replayed
+    oracle: str = setting(
+        "simulated",
+        "who answers",
+        choices={"simulated": "the data's own labels", "replay": "an earlier run's answers"},
+        written=(OWN, PEOPLE),
+        group="Who answers",
+    )
+    oracle_error: float = setting(
+        0.0, "share of wrong answers of the simulated oracle", at_least=0, below=1, share=True
+    )
+    replay: str | None = setting(None, "the run directory whose answers are repeated")
 
-    # what lasts
-    keep_checkpoints: int = 2  # newest ones kept; at least two, so that a damaged one has a forerunner
+    keep_checkpoints: int = setting(
+        2,
+        "newest checkpoints kept",
+        more="two, so that a damaged one has a forerunner",
+        at_least=2,
+        group="What lasts",
+    )
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            _check_type(field.name, str(field.type), getattr(self, field.name))
         for name in ("acquire", "admit"):  # max_entropy is understood as max-entropy
-            object.__setattr__(self, name, getattr(self, name).replace("_", "-"))
-        one_of("acquire", self.acquire, ACQUIRE)
-        one_of("admit", self.admit, ADMIT)
-        one_of("device", self.device, DEVICES)
-        one_of("masks", self.masks, MASKS)
-        one_of("kernel", self.kernel, KERNELS)
-        one_of("oracle", self.oracle, ORACLES)
-        one_of("colour", self.colour, COLOURS)
-        for name in ("initial", "ask_count", "ask_every", "copies", "epochs", "batch_size", "infer_batch"):
-            _at_least(name, getattr(self, name), 1)
-        for name in ("seed", "iterations", "passes_pool", "passes_known", "initial_epochs", "l2"):
-            _at_least(name, getattr(self, name), 0)
-        for name in ("pool", "image_size"):
-            if getattr(self, name) is not None:
-                _at_least(name, getattr(self, name), 2)
-        _at_most("passes_pool", self.passes_pool, MOST_PASSES)
-        _at_most("passes_known", self.passes_known, MOST_PASSES)
+            given = getattr(self, name)
+            if isinstance(given, str) and given != OWN:
+                object.__setattr__(self, name, given.replace("_", "-"))
+        check_settings(self)
         if self.budget is not None and self.budget < self.initial:
             raise ConfigError(
                 f"budget = {self.budget} labels in all are fewer than the initial = {self.initial}: raise the budget."
             )
-        _at_least("keep_checkpoints", self.keep_checkpoints, 2)
-        for name in ("quantile", "dropout", "oracle_error", "stretch"):
-            _between(name, getattr(self, name), 0.0, 1.0)
-        _between("rotate", self.rotate, 0.0, 180.0)
-        if not 0.0 < self.validation < 1.0:
-            raise ConfigError(f"validation = {self.validation} must lie between 0 and 1, as in 0.2 or 20%.")
-        if not self.learning_rate > 0:
-            raise ConfigError(f"learning_rate = {self.learning_rate} must be above 0.")
         if (self.oracle == "replay") != (self.replay is not None):
             raise ConfigError('oracle = "replay" and replay = "RUN-DIRECTORY" go together: set both or neither.')
 
@@ -108,7 +224,7 @@ class Config:
     def of(cls, settings: Mapping[str, Any]) -> Config:
         """Make a configuration from names and values; dashes in names count as underscores."""
         named = {name.replace("-", "_"): value for name, value in settings.items()}
-        known = [field.name for field in fields(cls)]
+        known = list(settings_of(cls))
         for name in named:
             one_of("setting", name, known)
         return cls(**named)
@@ -118,38 +234,40 @@ class Config:
         return asdict(self)
 
 
-def one_of(what: str, given: str, allowed: Iterable[str]) -> None:
-    """Refuse a name that is not among those allowed, and suggest the nearest."""
-    allowed = list(allowed)
-    if given in allowed:
-        return
-    near = difflib.get_close_matches(given, allowed, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ConfigError(f"Unknown {what} {given!r}.{hint} Choose one of: {', '.join(allowed)}.")
+class RunSettings(TypedDict, total=False):
+    """The fields of `Config` that take a plain value, as keyword arguments: for editors and type checkers.
 
+    The others (acquire, admit, stop, model, oracle) may be given as values of one's own, too.
+    """
 
-def _at_least(name: str, value: float, lowest: int) -> None:
-    if not value >= lowest:
-        raise ConfigError(f"{name} = {value} is too small: it must be {lowest} or more.")
-
-
-def _at_most(name: str, value: int, highest: int) -> None:
-    if value > highest:
-        raise ConfigError(f"{name} = {value} is too large: it must be {highest} or less.")
-
-
-def _between(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value < high:
-        raise ConfigError(f"{name} = {value} must be at least {low:g} and below {high:g}.")
-
-
-def _check_type(name: str, declared: str, value: object) -> None:
-    """Refuse what a TOML file or a caller got wrong, such as a quoted number."""
-    kinds = {"int": int, "float": float, "str": str, "bool": bool, "None": type(None)}
-    allowed = tuple(kinds[part.strip()] for part in declared.split("|"))
-    if isinstance(value, bool) and bool not in allowed:
-        allowed = ()
-    if float in allowed:
-        allowed = (*allowed, int)
-    if not isinstance(value, allowed):
-        raise ConfigError(f"{name} = {value!r} must be {declared.replace('None', 'left out')}.")
+    seed: int
+    initial: int
+    iterations: int
+    ask_count: int
+    ask_every: int
+    budget: int | None
+    quantile: float
+    passes_pool: int
+    passes_known: int
+    early_exit: bool
+    copies: int
+    rotate: float
+    stretch: float
+    initial_epochs: int
+    epochs: int
+    dropout: float
+    batch_size: int
+    infer_batch: int
+    learning_rate: float
+    l2: float
+    device: str
+    kernel: str
+    masks: str
+    pool: int | None
+    validation: float
+    image_size: int | None
+    colour: str
+    strict: bool
+    oracle_error: float
+    replay: str | None
+    keep_checkpoints: int

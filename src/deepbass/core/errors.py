@@ -21,9 +21,14 @@ class StoreError(DeepBassError):
     """A run directory that cannot be made, read, locked or written."""
 
 
-class WriteError(StoreError):
-    """A disk that is full or read-only. ``what`` happened is the same for all, what to do next is not."""
+class InUseError(StoreError):
+    """A directory that another process holds the lock of: it may be free in a moment."""
 
-    def __init__(self, what: str, advice: str) -> None:
-        super().__init__(f"{what}: {advice}.")
+
+class WriteError(StoreError):
+    """A disk that is full, read-only or broken. ``what`` happened and the ``advice`` are the same for all."""
+
+    def __init__(self, what: str, advice: str, then: str) -> None:
+        super().__init__(f"{what}: {advice}, {then}.")
         self.what = what
+        self.advice = advice

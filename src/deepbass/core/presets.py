@@ -11,7 +11,7 @@ _PAPER: dict[str, dict[str, Any]] = {
     "toy": {"initial": 8, "iterations": 72, "ask_count": 2, "ask_every": 2, "admit": "step-wise"},
 }
 
-# Chosen by benchmarks/quick_preset.py; docs/method.md says what it trades away.
+# Chosen by experiments/quick_preset.py; docs/method.md says what it trades away.
 _QUICK: dict[str, Any] = {
     "pool": 12_000,
     "iterations": 100,

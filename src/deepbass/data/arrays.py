@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import struct
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from deepbass.core.errors import DataError
+from deepbass.core.foreign import decoding
 from deepbass.core.labels import UNKNOWN
+from deepbass.core.npy import NpyHeader, read_array, read_header
 from deepbass.data.source import Part, Source, name_of
 
 # what samples and labels are called, first found first; the last are Keras's names
@@ -23,9 +22,7 @@ TRAIN = (("X", "y"), ("X_train", "y_train"), ("x_train", "y_train"))
 VALIDATION = (("X_val", "y_val"), ("X_test", "y_test"), ("x_val", "y_val"), ("x_test", "y_test"))
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")  # what stands before a zip member: signature, lengths of name and extra
-_READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-_BROKEN = (ValueError, OSError, EOFError, MemoryError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
-_ADVICE = "Python objects, such as ragged shapes, are not read from files: save plain arrays of one shape."
+ADVICE = "Python objects, such as ragged shapes, are not read from files: save plain arrays of one shape."
 
 Reader = Callable[[str], NDArray[Any]]
 
@@ -55,11 +52,8 @@ def from_npz(path: Path, *, unlabelled: bool = False) -> Source:
 
     With ``unlabelled`` there need not be a y.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-    except _BROKEN as error:
-        raise DataError(f"{path} is not a readable .npz file ({error}): write it again with np.savez.") from error
+    with decoding(path, ".npz file", "Write it again with np.savez.", DataError), zipfile.ZipFile(path) as archive:
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
 
     def read(name: str) -> NDArray[Any]:
         return _read_member(path, members[name])
@@ -95,40 +89,37 @@ def _label_file(samples: str) -> str:
 
 
 def _map_npy(path: Path) -> NDArray[Any]:
-    try:
-        return npy.open_memmap(path, mode="r")
-    except _BROKEN as error:
-        raise DataError(f"{path} is not a readable .npy file of numbers or text ({error}). {_ADVICE}") from error
+    with decoding(path, ".npy file of numbers or text", ADVICE, DataError), path.open("rb") as file:
+        header = read_header(file)
+        if (held := path.stat().st_size - header.length) < header.body:
+            raise ValueError(f"its header announces {header.body} bytes of numbers, but there are {held}")
+        return _map(path, header, 0)
 
 
 def _read_member(path: Path, info: zipfile.ZipInfo) -> NDArray[Any]:
     """Map what is stored as it is; decompress the rest into memory."""
-    try:
-        with path.open("rb") as file:
-            mapped = _map_member(path, info, file) if info.compress_type == zipfile.ZIP_STORED else None
-        if mapped is not None:
-            return mapped
+    with decoding(f"{path}: {info.filename}", "array", ADVICE, DataError):
+        if info.compress_type == zipfile.ZIP_STORED:
+            return _map_member(path, info)
         with zipfile.ZipFile(path) as archive, archive.open(info) as member:
-            return npy.read_array(member, allow_pickle=False)
-    except _BROKEN as error:
-        raise DataError(f"{path}: {info.filename} is not a readable array ({error}). {_ADVICE}") from error
+            return read_array(member)
 
 
-def _map_member(path: Path, info: zipfile.ZipInfo, file: IO[bytes]) -> NDArray[Any] | None:
-    """Find where a stored member's numbers begin and map them; None for what cannot be mapped."""
-    file.seek(info.header_offset)
-    signature, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
-    if signature != b"PK\x03\x04" or info.flag_bits & 1:
-        raise ValueError("damaged or encrypted")
-    file.seek(name_length + extra_length, 1)
-    begin = file.tell()
-    read_header = _READ_HEADER.get(npy.read_magic(file))
-    if read_header is None:
-        return None
-    shape, fortran_order, dtype = read_header(file)
-    if dtype.hasobject or 0 in shape:  # read_array says what is wrong with the one, and reads the other
-        return None
-    end = file.tell() + dtype.itemsize * math.prod(shape)
-    if end != begin + info.file_size:
-        raise ValueError(f"{info.file_size} bytes, but its header announces {end - begin}")
-    return np.memmap(path, dtype, "r", file.tell(), shape, order="F" if fortran_order else "C")
+def _map_member(path: Path, info: zipfile.ZipInfo) -> NDArray[Any]:
+    """Find where a stored member's numbers begin, and map them."""
+    with path.open("rb") as file:
+        file.seek(info.header_offset)
+        signature, name_length, extra_length = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+        if signature != b"PK\x03\x04" or info.flag_bits & 1:
+            raise ValueError("damaged or encrypted")
+        begin = file.seek(name_length + extra_length, 1)
+        header = read_header(file)
+    if header.length + header.body != info.file_size:
+        raise ValueError(f"{info.file_size} bytes, but its header announces {header.length + header.body}")
+    return _map(path, header, begin)
+
+
+def _map(path: Path, header: NpyHeader, begin: int) -> NDArray[Any]:
+    if not header.body:  # nothing cannot be mapped
+        return np.empty(header.shape, header.dtype)
+    return np.memmap(path, header.dtype, "r", begin + header.length, header.shape, header.order)

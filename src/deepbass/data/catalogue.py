@@ -13,8 +13,6 @@ class File:
     """A file as it was published, and the digests that prove it."""
 
     name: str
-    size: int
-    md5: str
     sha256: str
     unpacked_sha256: str  # of what is inside the .gz, for those who keep it unpacked
 
@@ -44,11 +42,6 @@ class Named:
     wheel: Wheel | None = None
     classes: tuple[str, ...] | None = None
 
-    @property
-    def size(self) -> int:
-        """Bytes to download."""
-        return sum(file.size for file in self.files)
-
 
 def look_up(name: str) -> Named:
     """Find a data set by name."""
@@ -70,29 +63,21 @@ _MNIST = Named(
     files=(
         File(
             "train-images-idx3-ubyte.gz",
-            9_912_422,
-            "f68b3c2dcbeaaa9fbdd348bbdeb94873",
             "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
             "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
         ),
         File(
             "train-labels-idx1-ubyte.gz",
-            28_881,
-            "d53e105ee54ea40749a09fcbcd1e9432",
             "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
             "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
         ),
         File(
             "t10k-images-idx3-ubyte.gz",
-            1_648_877,
-            "9fb629c4189551a2d022fa330f9573f3",
             "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
             "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
         ),
         File(
             "t10k-labels-idx1-ubyte.gz",
-            4_542,
-            "ec29112dd5afa0611ce80d1b7f02629c",
             "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
             "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
         ),
@@ -111,29 +96,21 @@ _FASHION_MNIST = Named(
     files=(
         File(
             "train-images-idx3-ubyte.gz",
-            26_421_880,
-            "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
             "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
             "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
         ),
         File(
             "train-labels-idx1-ubyte.gz",
-            29_515,
-            "25c81989df183df01b3e8a0aad5dffbe",
             "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
             "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
         ),
         File(
             "t10k-images-idx3-ubyte.gz",
-            4_422_102,
-            "bef4ecab320f06d8554ea6380940ec79",
             "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
             "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
         ),
         File(
             "t10k-labels-idx1-ubyte.gz",
-            5_148,
-            "bb300cfdad3c16e7a12a480ee83cd310",
             "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
             "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
         ),

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from deepbass.core.errors import DataError
+from deepbass.core.foreign import decoding
 from deepbass.core.labels import UNKNOWN, Classes
 
+EXACT = 2.0**53  # below it a float can be any whole number
 UNKNOWN_TEXT = ("", str(UNKNOWN))
 
 
 def as_labels(y: ArrayLike, samples: int, where: str) -> NDArray[Any]:
-    """Check that there is one plain label a sample: whole numbers from -1 on, booleans, or text."""
+    """Check that there is one plain label per sample: whole numbers from -1 on, booleans, or text."""
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:  # Keras keeps labels in a column
         labels = labels[:, 0]
     if labels.ndim == 2:
         raise DataError(
             f"The labels of {where} have shape {labels.shape}: one-hot labels are not supported. "
-            "Give one label a sample, as in y.argmax(1)."
+            "Give one label per sample, as in y.argmax(1)."
         )
     if labels.shape != (samples,):
-        raise DataError(f"{where} has {samples} samples but labels of shape {labels.shape}: give one label a sample.")
+        raise DataError(f"{where} has {samples} samples but labels of shape {labels.shape}: give one label per sample.")
     if labels.dtype.kind == "O":
         labels = _from_objects(labels, where)
     if labels.dtype.kind == "f":
         labels = _from_floats(labels, where)
-    if labels.dtype.kind == "S":
-        labels = np.char.decode(labels, "utf-8")
+    if labels.dtype.kind in "SU":
+        with decoding(f"The text among the labels of {where}", "text in UTF-8", "Write the labels again.", DataError):
+            labels = np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels
+            _check_characters(labels)
     if labels.dtype.kind not in "biuU":
         raise DataError(f"The labels of {where} are {labels.dtype} values: give whole numbers, booleans or text.")
     if labels.dtype.kind == "i" and labels.min() < UNKNOWN:
@@ -87,8 +92,17 @@ def _from_objects(labels: NDArray[Any], where: str) -> NDArray[Any]:
     return np.array([blank if item is None else item for item in items])
 
 
+def _check_characters(labels: NDArray[Any]) -> None:
+    """Refuse what are no characters: NumPy takes any four bytes for one, and Python fails on them much later."""
+    codes = np.ascontiguousarray(labels.astype(labels.dtype.newbyteorder("="))).view(np.uint32)
+    wrong = (codes > sys.maxunicode) | ((codes >= 0xD800) & (codes <= 0xDFFF))  # the latter stand for halves of one
+    if wrong.any():
+        raise ValueError(f"it holds {codes[wrong][0]:#x}, which is no character")
+
+
 def _from_floats(labels: NDArray[Any], where: str) -> NDArray[Any]:
-    whole = np.isfinite(labels) & (labels == np.floor(labels))
+    with np.errstate(invalid="ignore"):
+        whole = (np.abs(labels) < EXACT) & (labels == np.floor(labels))
     if not whole.all():
         index = int(np.argmax(~whole))
         raise DataError(f"{where}: label {labels[index]} of sample {index} is not a whole number: classes are counted.")

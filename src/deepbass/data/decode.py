@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.config import Config
-from deepbass.data.images import Look, UnreadableError, draw, look
+from deepbass.data.images import ImageHeader, UnreadableError, draw, read_header
 from deepbass.data.parallel import in_order, usable_threads
-from deepbass.data.progress import track
+from deepbass.data.progress_bars import track
 from deepbass.data.quiet import quiet
 
 SIDE = 64  # the chosen size when any image is larger
@@ -59,22 +59,22 @@ def decode(paths: Sequence[Path], config: Config, gather: Gather, progress: bool
     # left from right to left: no thread is at work any more when warnings are heard again
     with quiet(), ThreadPoolExecutor(usable_threads()) as threads:
         # headers are read in a twentieth of a millisecond, all of it Python's: threads would only be in the way
-        looks = dict(readable(range(len(paths)), map(partial(_tried, look), paths), "Looking at images"))
-        width, height = _choose_size([seen.size for seen in looks.values()], config.image_size)
-        grey = config.colour == "grey" or (config.colour == "auto" and all(seen.grey for seen in looks.values()))
+        headers = dict(readable(range(len(paths)), map(partial(_tried, read_header), paths), "Looking at images"))
+        width, height = _choose_size([header.size for header in headers.values()], config.image_size)
+        grey = config.colour == "grey" or (config.colour == "auto" and all(header.grey for header in headers.values()))
         coloured = False
 
         def images() -> Generator[Pixels]:
             nonlocal coloured
-            apply = partial(in_order, threads) if _worth_threads(looks.values()) else map
-            drawn = apply(partial(_tried, partial(draw, size=(width, height), grey=grey)), [paths[i] for i in looks])
-            with closing(readable(list(looks), drawn, "Decoding images")) as found:
+            apply = partial(in_order, threads) if _worth_threads(headers.values()) else map
+            drawn = apply(partial(_tried, partial(draw, size=(width, height), grey=grey)), [paths[i] for i in headers])
+            with closing(readable(list(headers), drawn, "Decoding images")) as found:
                 for _, image in found:
                     coloured = coloured or bool((image != image[0]).any())
                     yield image
 
         with closing(images()) as source:  # also when there is no room for them: threads and progress bar must end
-            pixels = gather(source, len(looks), (1 if grey else 3, height, width))
+            pixels = gather(source, len(headers), (1 if grey else 3, height, width))
 
     if config.colour == "auto" and not grey and not coloured:  # colour files whose every pixel is grey
         pixels = gather((image[:1] for image in pixels), len(pixels), (1, height, width))
@@ -110,10 +110,10 @@ def _choose_size(sizes: Sequence[tuple[int, int]], side: int | None) -> tuple[in
     return Counter(sorted(sizes)).most_common(1)[0][0]
 
 
-def _worth_threads(looks: Iterable[Look]) -> bool:
+def _worth_threads(headers: Iterable[ImageHeader]) -> bool:
     """Tell whether most images are so large that Pillow's share of the work, which needs no lock, is the greater.
 
     Two threads decode 256 x 256 pixels in half the time of one, but take half as long again for 32 x 32.
     """
-    areas = [width * height for (width, height), _ in looks]
+    areas = [width * height for (width, height), _ in headers]
     return bool(areas) and float(np.median(areas)) > SIDE * SIDE

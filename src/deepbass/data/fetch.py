@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +60,7 @@ def fetch(
         missing = [file for file in named.files if file not in paths]
         try:
             for file in missing:
-                paths[file] = _keep(_read(remote, file, progress), place.cache / file.name)
+                paths[file] = _download(remote, file, place.cache, progress)
         except RemoteError as error:  # the next place is asked for what is still missing
             tried.append(f"{remote.label}: {error}")
 
@@ -101,7 +101,7 @@ def _find(file: File, cache: Path, folder: Path | None, name: str) -> Found:
         if not path.is_file():
             continue
         try:
-            problem = _problem(path.read_bytes(), file, unpacked=path.name == file.unpacked_name)
+            problem = _problem(path, file.unpacked_sha256 if path.name == file.unpacked_name else file.sha256)
         except OSError as error:
             problem = str(error)
         if problem is None:
@@ -110,46 +110,32 @@ def _find(file: File, cache: Path, folder: Path | None, name: str) -> Found:
     return Found(file, None, tuple(refused))
 
 
-def _problem(content: bytes, file: File, *, unpacked: bool = False) -> str | None:
+def _problem(path: Path, sha256: str) -> str | None:
     """Say how a file differs from what was published, if it does."""
-    sha256 = hashlib.sha256(content).hexdigest()
-    if unpacked:
-        return (
-            None if sha256 == file.unpacked_sha256 else f"not as published: sha256 {sha256}, not {file.unpacked_sha256}"
-        )
-    if len(content) != file.size:
-        return f"not as published: {len(content)} bytes, not {file.size}"
-    md5 = hashlib.md5(content, usedforsecurity=False).hexdigest()
-    if (md5, sha256) != (file.md5, file.sha256):
-        return f"not as published: sha256 {sha256}, not {file.sha256}"
-    return None
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    return None if found == sha256 else f"not as published: sha256 {found}, not {sha256}"
 
 
-def _read(remote: Remote, file: File, progress: bool) -> bytes:
-    content = remote.read(file, progress)
-    if problem := _problem(content, file):
-        raise RemoteError(f"{file.name} is {problem}")
-    return content
+def _download(remote: Remote, file: File, cache: Path, progress: bool) -> Path:
+    """Have pooch get a file into the cache: written aside, and given its name only if its digest is right."""
+    import pooch
 
+    def download(url: str, path: str, _: object) -> None:
+        remote.download(url, Path(path), progress)
 
-def _keep(content: bytes, path: Path) -> Path:
-    """Write a file so that others see the whole of it or nothing."""
+    place = pooch.Pooch(cache, remote.base_url, {file.name: f"sha256:{file.sha256}"})
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel(logging.WARNING)  # what it would tell is for those who asked for progress, and they are shown it
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
+        return Path(place.fetch(file.name, downloader=download))
+    except ValueError as error:
+        raise RemoteError(f"{file.name} is not as published: its sha256 is not {file.sha256}") from error
     except OSError as error:
-        raise DataError(
-            f"The cache {path.parent} cannot be written ({error}): set {CACHE} to a folder that can."
-        ) from error
-    return path
+        raise DataError(f"The cache {cache} cannot be written ({error}): set {CACHE} to a folder that can.") from error
+    finally:
+        logger.setLevel(level)
 
 
 def _not_found(named: Named, place: Where, missing: Sequence[File], tried: Sequence[str]) -> str:

@@ -10,7 +10,6 @@ import gzip
 import math
 import re
 import struct
-import zlib
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.errors import DataError
+from deepbass.core.foreign import decoding, excerpt
 from deepbass.core.labels import UNKNOWN
 from deepbass.data.source import Part, Source, name_of
 
@@ -41,10 +41,8 @@ class _Header(NamedTuple):
 
 def read_idx(path: Path) -> NDArray[Any]:
     """Read one IDX file of any type and size: memory-mapped, or decompressed if it ends in .gz."""
-    try:
+    with decoding(path, "IDX file", "It may be truncated: get it again.", DataError):
         return _unpack(path) if path.suffix == ".gz" else _map(path)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read ({error}): it may be truncated; get it again.") from error
 
 
 def find_idx(path: Path) -> tuple[Path, str] | None:
@@ -125,6 +123,7 @@ def _read_header(path: Path, file: IO[bytes] | gzip.GzipFile) -> _Header:
 
 def _wrong_length(path: Path, header: _Header, actual: str) -> DataError:
     return DataError(
-        f"{path} is truncated or tampered with: its header announces {' x '.join(map(str, header.shape))} values, "
+        f"{path} is truncated or tampered with: its header announces "
+        f"{excerpt(' x '.join(map(str, header.shape)))} values, "
         f"so {header.body} bytes should follow, but {actual} do. Get the file again."
     )

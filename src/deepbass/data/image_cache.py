@@ -21,20 +21,21 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from deepbass.core.config import Config
+from deepbass.core.errors import DataError
+from deepbass.core.foreign import decoding
 from deepbass.data.decode import Decoded, Pixels, decode, in_memory
 from deepbass.data.fetch import CACHE, cache_folder
 from deepbass.data.image_state import settle, state_of
 from deepbass.data.images import need_pillow, rules
 from deepbass.data.pixel_file import map_pixels, write_pixels
-from deepbass.data.progress import waiting
+from deepbass.data.progress_bars import waiting
 
 SWITCH = "DEEPBASS_IMAGE_CACHE"  # 0: decode images at every start, and keep nothing
-FORMAT = 1  # to be raised when decoding or what is kept of it changes
+FORMAT = 2  # to be raised when decoding or what is kept of it changes
 UNUSED = 30 * 24 * 3600.0  # seconds until what nobody reads makes room
 
 # what may be deleted: the cache might have been put into a folder that has other things in it
 _OURS = re.compile(r"[0-9a-f]{32}-[0-9a-z_]+\.(npy|json|tmp)")
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,8 @@ def read_images(
     except OSError as error:
         note = (
             f"the decoded images cannot be kept in {entry.cache} ({error.strerror or error}), so they are in memory "
-            f"and will be decoded again next time: make room, set {CACHE} to another folder, or do without ({SWITCH}=0)"
+            f"and will be decoded again next time: set {CACHE} to a folder that has room and may be written, or do "
+            f"without ({SWITCH}=0)"
         )
         return replace(decode(paths, config, in_memory, progress), notes=(note,))
 
@@ -101,13 +103,14 @@ def _digest(*things: object) -> str:
 def _open(entry: _Entry, files: int) -> Decoded | None:
     """Map what is in the cache; None if it is not there, or not whole."""
     try:
-        facts = json.loads(entry.facts.read_text(encoding="ascii"))
-        count, channels, height, width = facts["shape"]
-        failed = {int(i): str(reason) for i, reason in facts["failed"].items()}
-        if count + len(failed) != files or any(i not in range(files) for i in failed):
-            return None
-        decoded = Decoded(map_pixels(entry.pixels, (count, channels, height, width)), failed)
-    except _DAMAGED:
+        with decoding(entry.facts, "note of decoded images", "They are decoded again.", DataError):
+            facts = json.loads(entry.facts.read_text(encoding="ascii"))
+            count, channels, height, width = shape = tuple(facts["shape"])
+            failed = {int(i): str(reason) for i, reason in facts["failed"].items()}
+            if facts["digest"] != _digest(shape, failed) or count + len(failed) != files:
+                return None
+            decoded = Decoded(map_pixels(entry.pixels, (count, channels, height, width)), failed)
+    except DataError:
         return None
     for path in (entry.pixels, entry.facts):
         with suppress(OSError):  # a cache that is read-only cannot note when it was used
@@ -135,7 +138,8 @@ def _build(entry: _Entry, place: Path, paths: Sequence[Path], config: Config, pr
     facts = entry.cache / f"{entry.key}-facts.tmp"
     try:
         with facts.open("w", encoding="ascii") as file:
-            json.dump({"place": str(place), "shape": shape, "failed": failed}, file)
+            noted = {"place": str(place), "shape": shape, "failed": failed, "digest": _digest(shape, failed)}
+            json.dump(noted, file)
             file.flush()
             os.fsync(file.fileno())
         _move(facts, entry.facts)

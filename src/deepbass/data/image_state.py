@@ -14,14 +14,14 @@ COARSE_TICK = 2 * SECOND  # others in steps of one second, or of two
 
 
 @dataclass(frozen=True)
-class State:
+class FilesState:
     """What some files were at one moment."""
 
     digest: str
     newest: int  # when the last of them changed, in nanoseconds since 1970
 
 
-def state_of(names: Sequence[str], paths: Sequence[Path]) -> State:
+def state_of(names: Sequence[str], paths: Sequence[Path]) -> FilesState:
     """Sum up names, sizes and times of files, in their order.
 
     The time of the last change to the inode (ctime) is among them: it moves also when somebody puts another file of
@@ -40,10 +40,10 @@ def state_of(names: Sequence[str], paths: Sequence[Path]) -> State:
         except (OSError, RuntimeError):  # RuntimeError: a ring of links, up to Python 3.12
             pass
         digest.update(ascii((name, facts)).encode())  # ascii: a name need not be valid text
-    return State(digest.hexdigest(), newest)
+    return FilesState(digest.hexdigest(), newest)
 
 
-def settle(state: State) -> None:
+def settle(state: FilesState) -> None:
     """Wait until any further change gets a time of its own.
 
     A file that is written twice within one tick of the file system's clock looks the same after both (git calls it

@@ -15,7 +15,7 @@ from deepbass.data.source import Part, Source, name_of
 NAMED_AT_MOST = 20  # so that a note stays readable when thousands are skipped
 
 
-class Listed(NamedTuple):
+class ListedImage(NamedTuple):
     """One image file; sorts training images first, each part by name, so that ids are stable."""
 
     validation: bool
@@ -29,7 +29,7 @@ class Listing:
 
     path: Path  # of the folder or the table that lists them
     folder: Path  # that their names are relative to
-    images: list[Listed]  # sorted
+    images: list[ListedImage]  # sorted
     notes: list[str]  # what the user should be told
 
 
@@ -37,7 +37,7 @@ def from_listing(listing: Listing, config: Config, *, progress: bool = False) ->
     """Decode all images together, so that both parts get one size, and colour or not."""
     path, ordered = listing.path, listing.images
     if not ordered:
-        raise DataError(f"{path} has no images: add some, one subfolder a class.")
+        raise DataError(f"{path} has no images: add some, one subfolder per class.")
     names = [image.name for image in ordered]
     paths = [listing.folder / name for name in names]
     decoded = read_images(path.resolve(), names, paths, config, progress=progress)
@@ -48,7 +48,7 @@ def from_listing(listing: Listing, config: Config, *, progress: bool = False) ->
     train = sum(not image.validation for image in kept)
     if not train:
         reason = f": {name_some(skipped)}" if skipped else ""
-        raise DataError(f"{path} has no readable images to train with{reason}. Add some, one subfolder a class.")
+        raise DataError(f"{path} has no readable images to train with{reason}. Add some, one subfolder per class.")
 
     def part(rows: slice) -> Part:
         labels = [image.label for image in kept[rows]]

@@ -15,7 +15,7 @@ from deepbass.core.labels import UNKNOWN, Classes
 from deepbass.data.classes import as_labels, find_classes, to_classes
 from deepbass.data.draw import draw_pool, hold_out
 from deepbass.data.pool import Pool
-from deepbass.data.samples import as_samples
+from deepbass.data.sample_arrays import as_samples
 from deepbass.data.source import Part, Source
 from deepbass.data.sources import open_source
 

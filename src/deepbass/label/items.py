@@ -19,8 +19,8 @@ from deepbass.data.listing import Listing, name_some
 from deepbass.data.pool import Pool
 from deepbass.data.source import Source, name_of
 from deepbass.label.inside import open_inside
+from deepbass.label.item_pool import find_samples, finite, load_pool, parts_of
 from deepbass.label.pictures import LARGEST, SMALLEST, Picture, Sight, Unpicturable, encode, see_file, see_pixels
-from deepbass.label.samples import find_samples, finite, load_pool, parts_of
 
 __all__ = ["Items", "Picture", "Unpicturable", "load_pool", "open_items"]
 
@@ -32,7 +32,7 @@ class Items:
     """The samples of a source. It may be asked for pictures by many threads at a time."""
 
     name: str  # of the source, for a title
-    names: list[str]  # one a sample, in the order in which the source is loaded
+    names: list[str]  # one per sample, in the order in which the source is loaded
     labels: dict[int, str]  # that the source brings, by place in ``names``
     notes: tuple[str, ...]  # what the user should be told
     see: See

@@ -1,28 +1,27 @@
-"""All that a project knows of people, in one SQLite file: items, classes, acts, names and passwords, leases."""
+"""All that a project knows of people, in one SQLite file: acts, items, classes, names and passwords, leases."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import RLock
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from deepbass.core.errors import DataError, StoreError
+from deepbass.label.act_writer import COLUMNS, ActWriter, RefusedAct, next_id, to_act
 from deepbass.label.acts import Act, NewAct, Why
-from deepbass.label.database import PROJECT_DB, no_room
-from deepbass.label.entry import COLUMNS, Entry, Refused, next_id, to_act
+from deepbass.label.class_list import MOST_CLASSES, ChangeKind, ClassChange, ClassList
+from deepbass.label.clean_names import clean_name
 from deepbass.label.leases import Lease
-from deepbass.label.names import clean_name
-from deepbass.store.files import now
-from deepbass.store.sqlite import Mode, connect, explained
+from deepbass.label.project_database import PROJECT_DB, not_written, open_database, read_class_list
+from deepbass.store.sqlite import Mode, explained
+from deepbass.store.write_errors import now
 
-__all__ = ["ItemChanges", "ItemRow", "Journal", "Lease", "Refused"]
-
-MOST_CLASSES = 32_767  # a ranking holds them in 16 bits
+__all__ = ["ItemChanges", "ItemRow", "Journal", "Lease", "RefusedAct"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,14 @@ class ItemChanges:
     new: list[int]
     gone: list[int]
     back: list[int]
+    rows: list[ItemRow] = field(default_factory=list, compare=False, repr=False)  # all items, as they are now
+
+
+class FileState(NamedTuple):
+    """What tells that a file is another one, without reading it."""
+
+    size: int
+    mtime_ns: int
 
 
 class Journal:
@@ -49,7 +56,8 @@ class Journal:
     def __init__(self, path: Path, mode: Mode) -> None:
         self.path = path
         self._turn = RLock()
-        self._db = connect(path, mode, PROJECT_DB)
+        self._joined = False  # whether a transaction is open that writes join
+        self._db = open_database(path, mode)
 
     @classmethod
     def create(cls, path: Path, names: Sequence[str], classes: Sequence[str] = (), by: str = "") -> Self:
@@ -58,9 +66,10 @@ class Journal:
             raise StoreError(f"{path} exists already: open it, or choose another place.")
         journal = cls(path, "rwc")
         try:
-            journal.update_items(names)
-            for name in classes:
-                journal.add_class(name, by)
+            with journal.transaction():
+                journal.update_items(names)
+                for name in classes:
+                    journal.add_class(name, by)
         except BaseException:
             journal.close()
             raise
@@ -84,7 +93,7 @@ class Journal:
 
     # acts
 
-    def write(self, acts: Sequence[NewAct]) -> list[Act | Refused]:
+    def write(self, acts: Sequence[NewAct]) -> list[Act | RefusedAct]:
         """Write acts down in one transaction: when this returns, they are on the disk.
 
         An act that was written before (the same uid) comes back as it was. One that cannot be taken is refused, alone.
@@ -93,8 +102,8 @@ class Journal:
         if not acts:
             return []
         with self._writing(f"{len(acts)} answers") as db:
-            entry = Entry(db)
-            return [entry.enter(act) for act in acts]
+            writer = ActWriter(db)
+            return [writer.write(act) for act in acts]
 
     def acts(self, since: int = 0) -> list[Act]:
         """List the acts after the one with the id ``since``, in order."""
@@ -127,24 +136,69 @@ class Journal:
             db.executemany("UPDATE items SET gone = 1 WHERE id = ?", [(id_,) for id_ in gone])
             db.executemany("UPDATE items SET gone = 0 WHERE id = ?", [(id_,) for id_ in back])
             db.executemany("INSERT INTO items (id, name) VALUES (?, ?)", zip(ids, new, strict=True))
-        return ItemChanges(list(ids), gone, back)
+        now = [ItemRow(id_, name, name not in there) for id_, name in enumerate([*(row[1] for row in rows), *new])]
+        return ItemChanges(list(ids), gone, back, now)
+
+    def files(self) -> dict[int, FileState]:
+        """Tell what the files of items looked like when the project was last opened."""
+        return {item: FileState(size, time) for item, size, time in self._rows("item, size, mtime_ns FROM files")}
+
+    def save_files(self, files: Mapping[int, FileState]) -> None:
+        """Write down what files look like now."""
+        with self._writing("what files look like") as db:
+            db.executemany(
+                "INSERT INTO files (item, size, mtime_ns) VALUES (?, ?, ?) "
+                "ON CONFLICT (item) DO UPDATE SET size = excluded.size, mtime_ns = excluded.mtime_ns",
+                [(item, *state) for item, state in files.items()],
+            )
+
+    # classes
+
+    def class_list(self) -> ClassList:
+        """Fold the changes of the classes: what they are now."""
+        with self._turn, explained(self.path, "read", PROJECT_DB):
+            return read_class_list(self._db)
 
     def classes(self) -> list[str]:
-        """List the names of the classes; the place in the list is the class."""
-        return [name for (name,) in self._rows("name FROM classes ORDER BY id")]
+        """List the names of all classes there ever were by id; one that was merged has the name of the other."""
+        classes = self.class_list()
+        meant = [classes.resolve(class_) for class_ in range(classes.ever)]
+        return [classes.name(class_ if now is None else now) for class_, now in enumerate(meant)]
 
     def add_class(self, name: str, by: str) -> int:
         """Add a class, or find the one of that name."""
         name = clean_name(name, "a class")
         with self._writing(f"the class {name!r}") as db:
-            found = db.execute("SELECT id FROM classes WHERE name = ?", (name,)).fetchone()
+            classes = read_class_list(db)
+            found = classes.find(name)
             if found is not None:
-                return int(found[0])
-            count = next_id(db, "classes")
-            if count >= MOST_CLASSES:
-                raise DataError(f"There are {count} classes: no more can be added, so not {name!r} either.")
-            db.execute("INSERT INTO classes VALUES (?, ?, ?, ?)", (count, name, by, now()))
-        return count
+                return found
+            if classes.ever >= MOST_CLASSES:
+                raise DataError(f"There were {classes.ever} classes: no more can be added, so not {name!r} either.")
+            db.execute("INSERT INTO classes (id) VALUES (?)", (classes.ever,))
+            _change(db, classes, "add", by, class_=classes.ever, name=name)
+        return classes.ever
+
+    def rename_class(self, class_: int, name: str, by: str) -> ClassChange:
+        """Give a class another name, which no other has."""
+        name = clean_name(name, "a class")
+        with self._writing(f"the name {name!r} of a class") as db:
+            return _change(db, read_class_list(db), "rename", by, class_=class_, name=name)
+
+    def merge_class(self, class_: int, into: int, by: str) -> ClassChange:
+        """Let the labels of a class count as labels of another, and the class be no more."""
+        with self._writing("the merging of two classes") as db:
+            return _change(db, read_class_list(db), "merge", by, class_=class_, into=into)
+
+    def remove_class(self, class_: int, by: str) -> ClassChange:
+        """Let a class be no more: its labels stay written down, but count no longer."""
+        with self._writing("the removal of a class") as db:
+            return _change(db, read_class_list(db), "remove", by, class_=class_)
+
+    def undo_class_change(self, change: int, by: str) -> ClassChange:
+        """Take a change of the classes back."""
+        with self._writing("the undoing of a change of classes") as db:
+            return _change(db, read_class_list(db), "undo", by, undoes=change)
 
     # people
 
@@ -192,23 +246,56 @@ class Journal:
                 [(lease.item, lease.annotator, lease.why, lease.until) for lease in changes.values() if lease],
             )
 
+    # transactions
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Let all that is written inside count together: all of it when the block ends, nothing if it raises."""
+        with self._writing("a group of changes"):
+            joined, self._joined = self._joined, True
+            try:
+                yield
+            finally:
+                self._joined = joined
+
     def _rows(self, select: str, *values: int) -> list[tuple[Any, ...]]:
         with self._turn, explained(self.path, "read", PROJECT_DB):
             return self._db.execute(f"SELECT {select}", values).fetchall()
 
     @contextmanager
     def _writing(self, what: str, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        """Open the one transaction in which ``what`` is written: all of it or nothing.
+        """Open the one transaction in which ``what`` is written, all of it or nothing, or join the one that is open.
 
         What is not durable survives the end of the process, at any moment, but maybe not a power cut: that is enough
         for a lease, and spares a wait for the disk. The next durable commit takes it along.
         """
         doing = f"write {what}"
-        with self._turn, explained(self.path, doing, PROJECT_DB, partial(no_room, doing, self.path)):
+        with self._turn, explained(self.path, doing, PROJECT_DB, partial(not_written, doing, self.path)):
+            if self._joined:
+                yield self._db
+                return
             self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             with self._db:  # commits, or rolls back on any error
                 self._db.execute("BEGIN IMMEDIATE")
                 yield self._db
+
+
+def _change(
+    db: sqlite3.Connection,
+    classes: ClassList,
+    kind: ChangeKind,
+    by: str,
+    *,
+    class_: int | None = None,
+    name: str | None = None,
+    into: int | None = None,
+    undoes: int | None = None,
+) -> ClassChange:
+    """Write a change of the classes down, unless they do not allow it."""
+    change = ClassChange(1 + len(classes.changes), kind, class_, name, into, undoes, by, now())
+    classes.after(change)
+    db.execute("INSERT INTO class_changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", astuple(change))
+    return change
 
 
 def _check_item_names(names: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ class Lease:
 
 
 class Leases:
-    """What is handed out, one lease an item at most, those of a person in the order in which they get the questions.
+    """What is handed out, one lease per item at most, those of a person in the order in which they get the questions.
 
     A lease whose time is over is kept until somebody else takes the item: whoever comes back late finds it unchanged.
     """

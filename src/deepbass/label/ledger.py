@@ -5,7 +5,9 @@ The rules, on one item:
 - What a person said last counts: a class, "not now", or "cannot tell". Acts taken back are as if they never were.
 - The last settlement beats everything. Else the label is what all agree on; where people differ there is none.
 - A label brought along (by the source or an import) holds as long as nobody here gave one; it is no opinion to settle.
-- An item of the audit reserve is never trained on. Whether it counts for the audit: see `Said.is_audit`.
+- An act means the class that its own became (`ClassList.resolve`). An answer of a class that was removed stays written
+  down, but does not count: the item is asked again, also of who gave it.
+- An item of the audit reserve is never trained on. Whether it counts for the audit: see `audit.in_audit`.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Set
 from typing import Literal, Self, TypeVar
 
-from deepbass.label.acts import Act, Kind
-from deepbass.label.said import ANSWERS, ASKED, BROUGHT, NOTHING, Holds, Said
+from deepbass.label.acts import ANSWERS, ASKED, BROUGHT, Act, Kind
+from deepbass.label.class_list import ClassList
+from deepbass.label.item_state import NOTHING, ItemActs, ItemState
 
 Only = Literal["flagged", "unsure", "skipped"]
 
@@ -27,17 +30,24 @@ _Value = TypeVar("_Value")
 class Ledger:
     """Takes acts in the order of their ids. An act costs the same however many there were; it may be taken twice."""
 
-    def __init__(self, reserve: Collection[int] = ()) -> None:
+    def __init__(self, reserve: Collection[int] = (), classes: ClassList | None = None) -> None:
+        """Begin without an act; without ``classes`` every class means itself."""
         self.reserve = frozenset(reserve)
+        self.classes = classes
         self.last = 0  # the id of the newest act taken
-        self.reopened = 0  # rises whenever an item that was known no longer is: an undo
+        self.reopened = 0  # rises whenever an item that was known may no longer be: an undo, or other classes
+        self._classes_named = 0  # one more than the highest class of any act
         self._acts: dict[str, Act] = {}  # by uid; undos are not among them
         self._undone: set[str] = set()
         self._order: list[Act] = []
         self._order_of: dict[str, list[Act]] = {}  # by annotator
         self._undoable: dict[str, list[Act]] = {}
-        self._said: dict[int, Said] = {}
-        self._holds: dict[int, Holds] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set all that depends on what acts mean to what it is without any."""
+        self._of_item: dict[int, ItemActs] = {}
+        self._holds: dict[int, ItemState] = {}
         self._done: dict[str, set[int]] = {}
         self._known: set[int] = set()
         self._disputed: set[int] = set()
@@ -53,18 +63,32 @@ class Ledger:
         self._seconds: list[float] = []  # sorted
 
     @classmethod
-    def of(cls, acts: Iterable[Act], reserve: Collection[int] = ()) -> Self:
+    def of(cls, acts: Iterable[Act], reserve: Collection[int] = (), classes: ClassList | None = None) -> Self:
         """Fold all acts there are."""
-        ledger = cls(reserve)
+        ledger = cls(reserve, classes)
         for act in acts:
             ledger.take(act)
         return ledger
+
+    def reclass(self, classes: ClassList) -> None:
+        """See all acts in the light of other classes."""
+        meant = [self._resolve(class_) for class_ in range(self._classes_named)]
+        self.classes = classes
+        if meant == [self._resolve(class_) for class_ in range(self._classes_named)]:
+            return  # a new name or a new class: what was said means what it meant
+        self._begin()
+        for act in self._order:
+            if act.uid not in self._undone:
+                self._count(act, 1)
+        self.reopened += 1
 
     def take(self, act: Act) -> None:
         """Take up the next act. One that is not newer than the newest taken was taken before: nothing happens."""
         if act.id <= self.last:
             return
         self.last = act.id
+        if act.class_ is not None:
+            self._classes_named = max(self._classes_named, 1 + act.class_)
         if act.kind != "undo":
             self._acts[act.uid] = act
             self._order.append(act)
@@ -82,23 +106,22 @@ class Ledger:
 
     def standing(self, item: int, annotator: str) -> Act | None:
         """Tell what a person said last about an item: a label, a skip, or that they cannot tell."""
-        said = self._said.get(item)
-        return said.standing(annotator) if said else None
+        acts = self._of_item.get(item)
+        return acts.standing(annotator) if acts else None
 
     def label(self, item: int) -> int | None:
         """Tell the class of an item; None where nobody said one, or people differ and nobody settled it."""
         return self._holds.get(item, NOTHING).label
 
-    def holds(self, item: int) -> Holds:
+    def holds(self, item: int) -> ItemState:
         """Tell all that holds on an item."""
         return self._holds.get(item, NOTHING)
 
     def answers(self, item: int, *, brought: bool = True) -> dict[str, int]:
         """Tell the class that each annotator gives an item; with or without what was brought along."""
-        said = self._said.get(item)
-        if said is None:
-            return {}
-        return {act.annotator: _class(act) for act in said.standing_labels() if brought or act.why not in BROUGHT}
+        acts = self._of_item.get(item)
+        labels = acts.standing_labels() if acts else {}
+        return {who: class_ for who, (act, class_) in labels.items() if brought or act.why not in BROUGHT}
 
     def known(self, item: int) -> bool:
         """Tell whether anybody's label stands, or a settlement: then there is nothing to ask, even if people differ."""
@@ -144,9 +167,8 @@ class Ledger:
         """List the class that each person gives each item, for `agreements`; what was brought along is left out."""
         table: dict[str, dict[int, int]] = {}
         for item in sorted(self._known):
-            for act in self._said[item].standing_labels():
-                if act.why not in BROUGHT:
-                    table.setdefault(act.annotator, {})[item] = _class(act)
+            for annotator, class_ in self.answers(item, brought=False).items():
+                table.setdefault(annotator, {})[item] = class_
         return table
 
     def last_of(self, annotator: str) -> Act | None:
@@ -174,6 +196,10 @@ class Ledger:
         return found
 
     # counts
+
+    def uses(self, class_: int) -> int:
+        """Count the items that somebody's label or a settlement says are of a class, also where others differ."""
+        return sum(class_ == self.label(item) or class_ in self.answers(item).values() for item in self._known)
 
     @property
     def labels(self) -> int:
@@ -215,9 +241,12 @@ class Ledger:
 
     def _is(self, act: Act, only: Only) -> bool:
         if only == "flagged":
-            return act.kind == "flag" and act.item in self._flagged and self._said[act.item].flags[-1] is act
+            return act.kind == "flag" and act.item in self._flagged and self._of_item[act.item].flags[-1] is act
         kind = "skip" if only == "skipped" else "unsure"
         return act.kind == kind and self.standing(act.item, act.annotator) is act
+
+    def _resolve(self, class_: int) -> int | None:
+        return class_ if self.classes is None else self.classes.resolve(class_)
 
     def _count(self, act: Act, sign: int) -> None:
         """Add what an act says (+1) or take it away again (-1), and see what holds on its item then."""
@@ -229,15 +258,17 @@ class Ledger:
             else:
                 del self._seconds[bisect_left(self._seconds, act.seconds)]
 
-        said = self._said.setdefault(act.item, Said())
-        before = said.standing(act.annotator)
+        acts = self._of_item.get(act.item)
+        if acts is None:
+            acts = self._of_item[act.item] = ItemActs(self._resolve)
+        before = acts.standing(act.annotator)
         if sign > 0:
-            said.add(act)
+            acts.add(act)
         else:
-            said.remove(act)
+            acts.remove(act)
         if act.kind in ANSWERS:
-            self._restand(act.item, act.annotator, before, said.standing(act.annotator))
-        self._rehold(act.item, said.holds(act.item in self.reserve))
+            self._restand(act.item, act.annotator, before, acts.standing(act.annotator))
+        self._rehold(act.item, acts.holds(act.item in self.reserve))
 
     def _restand(self, item: int, annotator: str, before: Act | None, now: Act | None) -> None:
         for act, sign in ((before, -1), (now, 1)):
@@ -250,7 +281,7 @@ class Ledger:
         else:
             done.add(item)
 
-    def _rehold(self, item: int, holds: Holds) -> None:
+    def _rehold(self, item: int, holds: ItemState) -> None:
         """Put what holds on an item into the place of what held before, in every list and count."""
         before = self._holds.get(item, NOTHING)
         if holds == before:
@@ -278,11 +309,6 @@ class Ledger:
 
 def _id(act: Act) -> int:
     return act.id
-
-
-def _class(act: Act) -> int:
-    assert act.class_ is not None  # the journal takes no label without one
-    return act.class_
 
 
 def _positive(counts: Counter[_Key]) -> dict[_Key, int]:

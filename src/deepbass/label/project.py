@@ -2,69 +2,58 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from filelock import BaseFileLock
 from numpy.typing import NDArray
 
 from deepbass import __version__
 from deepbass.core.errors import ConfigError, DataError, StoreError
 from deepbass.data.catalogue import NAMED
-from deepbass.label.acts import NewAct
-from deepbass.label.draws import draw
-from deepbass.label.journal import ItemChanges, Journal
+from deepbass.files import replace_file, sync_folder
+from deepbass.label import audit
+from deepbass.label.clean_names import clean_name
+from deepbass.label.journal import Journal
 from deepbass.label.ledger import Ledger
-from deepbass.label.names import clean_name
-from deepbass.label.project_file import FORMAT, make_folder, read_about, write_about
 from deepbass.label.settings import Settings
-from deepbass.store.files import now, sync_folder
-from deepbass.store.lock import take_lock
+from deepbass.label.take_up import SOURCE, SourceItems, TakenUp, take_up
+from deepbass.store.folder import Kind
+from deepbass.store.lock import HeldLock, take_lock
+from deepbass.store.names import MODELS_FOLDER, PROJECT_DB_FILE, PROJECT_FILE, PROJECT_LOCK_FILE
+from deepbass.store.write_errors import advice_for, now
 
 if TYPE_CHECKING:
     from deepbass.label.items import Items
 
-__all__ = ["Listed", "Need", "Project", "Settings", "TakenUp"]
+__all__ = ["SOURCE", "MissingLabels", "Project", "Settings", "SourceItems", "TakenUp"]
 
-DB_FILE = "labels.db"
-MODELS_FOLDER = "models"
-LOCK_FILE = "labels.lock"
+FORMAT = 1  # of the directory; another number means another layout
 _ONE_WRITER = (
     "Labels are written by one process at a time: use the page that is open, or stop it first; exporting needs no lock."
 )
-SOURCE = "source"  # the annotator of labels that the source brings
 
-_LATER_SHARE = 0.2  # of items that come later: a project begun with a few images may grow a hundredfold
-
-
-class Listed(Protocol):
-    """What a project needs of `Items`."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """One a sample."""
-
-    @property
-    def labels(self) -> Mapping[int, str]:
-        """What the source says, by place in ``names``."""
+_PROJECT = Kind(
+    noun="project",
+    about=PROJECT_FILE,
+    format=FORMAT,
+    fields={
+        "deepbass": str, "created_at": str, "source": str, "classes_from": str, "reserve_items": int,
+        "reserve_share": (int, float), "settings": dict,
+    },
+    option="--project",
+    go_on="open it",
+    mended="Correct it, or restore it from a copy",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class TakenUp:
-    """What a project learned from its source."""
-
-    items: ItemChanges
-    labels: int  # that the source brings and that were new
-    left_out: list[str]  # labels of the source that are none of the classes people chose
-
-
-@dataclass(frozen=True)
-class Need:
+class MissingLabels:
     """A class that has too few labels to begin training with."""
 
     class_: int
@@ -88,7 +77,7 @@ class Project:
         classes: Sequence[str] = (),
         settings: Settings | None = None,
         *,
-        items: Listed | None = None,
+        items: SourceItems | None = None,
         folder: Path | None = None,
     ) -> Self:
         """Make a new project, with the items and labels of its source.
@@ -108,17 +97,17 @@ class Project:
             "source": source,
             "classes_from": "command" if classes else SOURCE,
             "reserve_items": len(items.names),
-            "reserve_share": _reserve_share(settings, len(items.names)),
+            "reserve_share": audit.reserve_share(settings, len(items.names)),
             "settings": settings.as_dict(),
         }
         project = cls(path, settings, about)
-        make_folder(path)
+        _PROJECT.make(path, mode=0o700)  # it may hold hashes of passwords
         with project.lock():
             with Journal.create(project.labels_db, items.names, classes, by="command") as journal:
                 project.take_up(journal, items)
             try:
                 project.models.mkdir()
-                write_about(path, about)  # last: a directory without it is known to be half made
+                _write_about(path, about)  # last: a directory without it is known to be half made
                 sync_folder(path.parent)
             except OSError as error:
                 raise StoreError(
@@ -130,11 +119,16 @@ class Project:
     def open(cls, path: str | os.PathLike[str]) -> Self:
         """Find a project. This reads one small file; the source need not be there."""
         path = Path(path).absolute()
-        about, settings = read_about(path)
+        about, settings = _read_about(path)
         return cls(path, settings, about)
 
-    def change(self, *, source: str | None = None, settings: Settings | None = None) -> Self:
-        """Write down that the source has moved, or that people chose otherwise."""
+    def change(
+        self, *, source: str | None = None, settings: Settings | None = None, held: HeldLock | None = None
+    ) -> Self:
+        """Write down that the source has moved, or that people chose otherwise.
+
+        It takes the project's lock, unless that is ``held`` already: nobody's source changes while they work with it.
+        """
         settings = settings or self.settings
         if settings.seed != self.settings.seed:
             raise ConfigError(
@@ -144,7 +138,8 @@ class Project:
         source = self.source if source is None else _absolute(source)
         about = {**self.about, "source": source, "settings": settings.as_dict()}
         if about != self.about:
-            write_about(self.path, about)
+            with nullcontext() if held is not None else self.lock():
+                _write_about(self.path, about)
         return type(self)(self.path, settings, about)
 
     @property
@@ -155,16 +150,16 @@ class Project:
     @property
     def labels_db(self) -> Path:
         """The file of the journal."""
-        return self.path / DB_FILE
+        return self.path / PROJECT_DB_FILE
 
     @property
     def models(self) -> Path:
-        """The folder of what the trainer makes: a run directory a list of classes."""
+        """The folder of what the trainer makes: a run directory per list of classes."""
         return self.path / MODELS_FOLDER
 
-    def lock(self) -> BaseFileLock:
+    def lock(self) -> HeldLock:
         """Become the one who writes labels, or say who is. The lock is held already; ``with`` or release() frees it."""
-        return take_lock(self.path, LOCK_FILE, _ONE_WRITER)
+        return take_lock(self.path, PROJECT_LOCK_FILE, _ONE_WRITER)
 
     # the source
 
@@ -180,83 +175,53 @@ class Project:
                 "now with --source. All labels are safe."
             ) from error
 
-    def take_up(self, journal: Journal, items: Listed) -> TakenUp:
-        """Bring the journal up to what the source has now: items, their labels, and the classes these name."""
-        known = {row.name for row in journal.items()}
-        if known and known.isdisjoint(items.names):
-            raise DataError(
-                f"None of the {len(known)} items of {self.path} is in {self.source}: that is another source. "
-                "Give the right one with --source, or start a new project for this one."
-            )
-        changes = journal.update_items(items.names)
-        written = {act.item for act in journal.acts() if act.why == "source"}
-        ids = {row.name: row.id for row in journal.items()}
-        clean = {text: clean_name(text, "a class") for text in set(items.labels.values())}
-        said = {ids[items.names[place]]: clean[text] for place, text in items.labels.items()}
-        if self.about["classes_from"] == SOURCE:
-            for name in _in_order(set(said.values()) - set(journal.classes())):
-                journal.add_class(name, by=SOURCE)
-        numbers = {name: number for number, name in enumerate(journal.classes())}
-        new = [
-            NewAct(f"source-{item}", item, "label", SOURCE, "source", numbers[name])
-            for item, name in sorted(said.items())
-            if name in numbers and item not in written
-        ]
-        journal.write(new)
-        return TakenUp(changes, len(new), _in_order(set(said.values()) - set(numbers)))
-
-    # the audit sample
-
-    def audit_order(self, count: int | None = None) -> NDArray[np.int64]:
-        """Order all item ids for the audit, the reserve first; ``count`` saves asking the journal how many there are.
-
-        Every item has a number drawn by seed and id, and they are in the order of these: what comes later falls in
-        between, but changes neither the order of the others nor which of them are in the reserve.
-        """
-        numbers, reserved = self._draw(count)
-        return np.lexsort((numbers, ~reserved)).astype(np.int64)
-
-    def audit_reserve(self, count: int | None = None) -> NDArray[np.int64]:
-        """List the ids that are kept for the audit: never asked for another reason, never trained on; in audit order.
-
-        Of n items at the creation they are max(min(2000, n // 5), min(50, n // 2)), and of those that come later about
-        the same share, a fifth at most. A project made without an audit has none.
-        """
-        numbers, reserved = self._draw(count)
-        ids = np.flatnonzero(reserved)
-        return ids[np.argsort(numbers[ids], kind="stable")].astype(np.int64)
-
-    def _draw(self, count: int | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        if count is None:
-            with closing(Journal.open(self.labels_db, "ro")) as journal:
-                count = journal.item_count()
-        numbers = draw(self.settings.seed, "audit", count)
-        share = float(self.about["reserve_share"])
-        first = np.arange(count) < self.about["reserve_items"]
-        return numbers, numbers < np.where(first, share, min(share, _LATER_SHARE))
+    def take_up(self, journal: Journal, items: SourceItems) -> TakenUp:
+        """Bring the journal up to what the source has now: items, their labels, the classes these name, and files."""
+        add_classes = self.about["classes_from"] == SOURCE
+        return take_up(journal, items, self.path, self.source, add_classes=add_classes)
 
     # what was said
 
+    def audit_reserve(self, count: int | None = None) -> NDArray[np.int64]:
+        """List the ids that are kept for the audit, in its order; ``count`` saves asking the journal for all items."""
+        if count is None:
+            with closing(Journal.open(self.labels_db, "ro")) as journal:
+                count = journal.item_count()
+        share, first = float(self.about["reserve_share"]), int(self.about["reserve_items"])
+        return audit.reserve(self.settings.seed, share, first, count)
+
     def ledger(self, journal: Journal) -> Ledger:
         """Fold all that was said so far."""
-        return Ledger.of(journal.acts(), self.audit_reserve(journal.item_count()).tolist())
+        acts = journal.acts()  # before the classes: those that acts name are there when they are
+        return Ledger.of(acts, self.audit_reserve(journal.item_count()).tolist(), journal.class_list())
 
-    def ready(self, ledger: Ledger, classes: int | None = None) -> bool:
+    def ready(self, ledger: Ledger) -> bool:
         """Tell whether training can start: two classes or more, each with enough labels to train on."""
-        if classes is None:
-            classes = self._count_classes()
-        return classes >= 2 and not self.needs(ledger, classes)
+        return ledger.classes is not None and len(ledger.classes) >= 2 and not self.needs(ledger)
 
-    def needs(self, ledger: Ledger, classes: int | None = None) -> list[Need]:
-        """List the classes that have too few labels to train on; ``classes`` saves asking the journal how many."""
-        if classes is None:
-            classes = self._count_classes()
+    def needs(self, ledger: Ledger) -> list[MissingLabels]:
+        """List the classes that have too few labels to train on."""
         have, need = ledger.training_by_class, self.settings.start_with
-        return [Need(class_, have.get(class_, 0), need) for class_ in range(classes) if have.get(class_, 0) < need]
+        classes = ledger.classes.ids if ledger.classes is not None else ()
+        return [MissingLabels(class_, have.get(class_, 0), need) for class_ in classes if have.get(class_, 0) < need]
 
-    def _count_classes(self) -> int:
-        with closing(Journal.open(self.labels_db, "ro")) as journal:
-            return len(journal.classes())
+
+def _write_about(path: Path, about: dict[str, Any]) -> None:
+    """Write ``project.json``, whole or not at all."""
+    text = json.dumps(about, indent=2, allow_nan=False)
+    try:
+        replace_file(path / PROJECT_FILE, text.encode())
+    except OSError as error:
+        raise StoreError(f"Cannot write {path / PROJECT_FILE}: {error}; {advice_for(error)}.") from error
+
+
+def _read_about(path: Path) -> tuple[dict[str, Any], Settings]:
+    """Read ``project.json``, with its settings as such."""
+    about = _PROJECT.read(path)
+    try:
+        return about, Settings.of(about["settings"])
+    except ConfigError as error:
+        raise _PROJECT.changed(path, error) from error
 
 
 def _open_items(source: str, folder: Path | None) -> Items:
@@ -268,21 +233,3 @@ def _open_items(source: str, folder: Path | None) -> Items:
 def _absolute(source: str) -> str:
     """Make a path that holds wherever a command is started from; a name stays a name."""
     return source if source in NAMED else str(Path(source).expanduser().absolute())
-
-
-def _reserve_share(settings: Settings, count: int) -> float:
-    """Find the share below which the numbers of as many items lie as the reserve is to have."""
-    if settings.audit == 0:
-        return 0.0
-    wanted = max(min(2000, count // 5), min(50, count // 2))
-    if wanted == 0:
-        return _LATER_SHARE
-    numbers = np.sort(draw(settings.seed, "audit", count))
-    return float(numbers[wanted - 1] + numbers[wanted]) / 2  # half of the items at most, so that there is one behind
-
-
-def _in_order(names: set[str]) -> list[str]:
-    """Sort numbers by value, else text by the alphabet."""
-    if all(name.isdecimal() for name in names):
-        return sorted(names, key=lambda name: (int(name), name))
-    return sorted(names)

@@ -2,7 +2,7 @@
 
 A person first gets back what they have in hand. Then, for every further question:
 
-1. one of the audit reserve, when it is due (schedule.py): in an order drawn once, whatever the model says;
+1. one of the audit reserve, when it is due (audit.py): in an order drawn once, whatever the model says;
 2. a second opinion on somebody else's answer, when it is due;
 3. what the model's ranking puts first, with guesses that people refused before all; without a model, the spread.
 
@@ -21,19 +21,17 @@ from typing import Self
 
 import numpy as np
 
-from deepbass.core.randomness import generator
-from deepbass.label.acts import Act, Question, Why
+from deepbass.label import audit
+from deepbass.label.acts import ANSWERS, ASKED, Act, Question, Why
 from deepbass.label.draws import draw
-from deepbass.label.journal import ItemRow, Journal
+from deepbass.label.journal import ItemRow
 from deepbass.label.leases import Lease, Leases
 from deepbass.label.ledger import Ledger
+from deepbass.label.phrases import listed, number_of, span
 from deepbass.label.project import Project
 from deepbass.label.ranking import Ranking
-from deepbass.label.said import ANSWERS, ASKED
-from deepbass.label.schedule import behind
-from deepbass.label.second import SecondOpinions
+from deepbass.label.second_opinions import SecondOpinions
 from deepbass.label.settings import Settings
-from deepbass.label.words import listed, number_of, span
 
 _TRIM_AFTER = 500  # answers since the order was last freed of what is known
 
@@ -66,10 +64,9 @@ class Queue:
         self._set_order()
 
     @classmethod
-    def of(cls, project: Project, journal: Journal, ledger: Ledger) -> Self:
-        """Make the queue of a project from what its journal says."""
-        items = journal.items()
-        return cls(ledger, items, project.audit_reserve(len(items)).tolist(), project.settings, journal.leases())
+    def of(cls, project: Project, items: Sequence[ItemRow], ledger: Ledger, leases: Iterable[Lease] = ()) -> Self:
+        """Make the queue of a project."""
+        return cls(ledger, items, project.audit_reserve(len(items)).tolist(), project.settings, leases)
 
     @property
     def ranking(self) -> Ranking | None:
@@ -90,6 +87,10 @@ class Queue:
     def spread(self, order: Sequence[int]) -> None:
         self._spread = order
         self._set_order()
+
+    def reclassed(self) -> None:
+        """Take note that the ledger has come to see its acts in the light of other classes."""
+        self._second = SecondOpinions(self.ledger, self._settings, self._count)
 
     def next(self, annotator: str, count: int, now: float, holding: Iterable[int] = ()) -> list[Question]:
         """Hand out ``count`` questions in all, or as many as there are: first what the person has in hand.
@@ -178,22 +179,22 @@ class Queue:
 
     def _fresh(self, annotator: str, now: float) -> Iterator[tuple[int, Why]]:
         """Find one question after the other, each by what was handed out before it."""
-        audit = self._unasked(self._reserve, annotator, now)
+        reserved = self._unasked(self._reserve, annotator, now)
         second = self._second_opinions(annotator, now)
         vetoed = [item for item in self.ledger.vetoes() if item not in self._reserved]
         ranked = self._unasked(chain(vetoed, self._left_in_order()), annotator, now)
         why: Why = "spread" if self._ranking is None else "rank"
         while True:
             questions, given = self._counts(now)
-            if self._audit_is_due(questions, given["audit"]) and (item := next(audit, None)) is not None:
+            if audit.is_due(self._settings, questions, given["audit"]) and (item := next(reserved, None)) is not None:
                 yield item, "audit"
-            elif self._second_is_due(questions, given["twice"]) and (item := next(second, None)) is not None:
+            elif self._second.is_due(questions, given["twice"]) and (item := next(second, None)) is not None:
                 yield item, "twice"
             elif (item := next(ranked, None)) is not None:
                 yield item, why
             else:
                 break
-        yield from ((item, "audit") for item in audit)
+        yield from ((item, "audit") for item in reserved)
         yield from ((item, "twice") for item in second)
         yield from self._skipped(annotator, now)
 
@@ -229,26 +230,13 @@ class Queue:
         counts.update(lease.why for lease in self.leases.current(now))
         return counts.total(), counts
 
-    def _audit_is_due(self, questions: int, given: int) -> bool:
-        return behind(self._settings.audit, questions, given, self._settings.seed, "audit due") > 0
-
-    def _second_is_due(self, questions: int, given: int) -> bool:
-        if not self._settings.twice:
-            return False
-        share = self._settings.twice / (1 + self._settings.twice)  # of the questions, if that share of items has two
-        missing = behind(share, questions, given, self._settings.seed, "second opinion due")
-        if missing <= 1:
-            return missing == 1
-        # whoever comes late to a project finds many waiting: every other question, so that the model learns as well
-        return bool(generator(self._settings.seed, questions, "second opinion").random() < 0.5)
-
     def _why(self, item: int) -> Why:
         if item in self._reserved:
             return "audit"
         return "spread" if self._ranking is None else "rank"
 
     def _set_order(self) -> None:
-        """Sort all items but the reserve, once a ranking: best score first, and equal ones at random."""
+        """Sort all items but the reserve, once per ranking: best score first, and equal ones at random."""
         best = np.full(self._count, -np.inf)
         if self._ranking is not None:
             score = self._ranking.score[: self._count]  # items that are newer than the ranking come last

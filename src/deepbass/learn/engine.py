@@ -41,5 +41,5 @@ class Engine(Protocol):
     def backward(self, inputs: NDArray[np.float32], classes: Classes) -> None:
         """Set the gradient of the mean cross-entropy (eq. 1) over some samples as the network sees them, with dropout.
 
-        The inputs, one row a sample, are the engine's to keep: a first layer that works in place may overwrite them.
+        The inputs, one row per sample, are the engine's to keep: a first layer that works in place may overwrite them.
         """

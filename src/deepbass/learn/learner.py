@@ -11,12 +11,12 @@ import numpy as np
 import safetensors.torch
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 from torch import nn
 
 from deepbass.core.belief import Belief, BeliefSum, Floats
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, StoreError
+from deepbass.core.foreign import guarded
 from deepbass.core.labels import UNKNOWN, Classes, Ids, Labels
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.need import EVERYTHING, Need
@@ -24,7 +24,7 @@ from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
 from deepbass.learn.augment import augment, augments
 from deepbass.learn.engine import Engine
-from deepbass.learn.kernel.engine import KernelEngine
+from deepbass.learn.kernel.kernel_engine import KernelEngine
 from deepbass.learn.passes import make_passes
 from deepbass.learn.torch_engine import TorchEngine, slices
 
@@ -105,7 +105,7 @@ class LocalLearner:
             return float((self.probabilities(samples).argmax(1) == labels).mean())
 
     def probabilities(self, samples: Samples, ids: Ids | None = None) -> Floats:
-        """Predict class probabilities of some samples, or of all, with dropout off, one row a sample."""
+        """Predict class probabilities of some samples, or of all, with dropout off, one row per sample."""
         wanted = np.arange(len(samples)) if ids is None else ids
         return self._engine.probabilities(samples, wanted, lambda share: self._on_progress("evaluating", share))
 
@@ -119,21 +119,24 @@ class LocalLearner:
 
     def restore(self, state: bytes) -> None:
         """Take up a packed state; the model must be the one that was packed."""
-        try:
+        with guarded(lambda cause: StoreError(f"The checkpoint does not fit the model: {cause}")):
             tensors = safetensors.torch.load(state)
             model = {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
             self.model.load_state_dict(model)
-        except (SafetensorError, RuntimeError) as error:
-            raise StoreError(f"The checkpoint does not fit the model: {error}") from error
-        weights = self._weights()
-        for name, tensor in tensors.items():
-            if name.startswith("adam."):
-                place, key = name.removeprefix("adam.").split(".", 1)
-                owner = weights[int(place)]
-                # in the memory layout of the weights, or rounding could differ from the unbroken run's
-                self._optimiser.state[owner][key] = (
-                    tensor if tensor.ndim == 0 else torch.empty_like(owner).copy_(tensor)
-                )
+            weights = self._weights()
+            for name, tensor in tensors.items():
+                if name.startswith("adam."):
+                    place, key = name.removeprefix("adam.").split(".", 1)
+                    owner = weights[int(place)]
+                    # in the memory layout of the weights, or rounding could differ from the unbroken run's
+                    self._optimiser.state[owner][key] = (
+                        tensor if tensor.ndim == 0 else torch.empty_like(owner).copy_(tensor)
+                    )
+
+    def weight_names(self) -> list[str]:
+        """Name the weights in the order in which the optimiser's state is packed."""
+        names = {weights: name for name, weights in self.model.named_parameters()}
+        return [names[weights] for weights in self._weights()]
 
     def _shown(self, ids: Ids, labels: Labels, views: np.random.Generator) -> NDArray[np.float32]:
         """Read samples as they are trained on: those with a known label augmented, if wanted; guesses never."""

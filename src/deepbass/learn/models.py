@@ -12,9 +12,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from deepbass.core.config import Config
+from deepbass.core.config import OWN, Config
 from deepbass.core.errors import ConfigError
+from deepbass.core.foreign import guarded, reason_of
 from deepbass.core.loop import UNTRAINED
+from deepbass.core.own_model import check_named, is_code
 from deepbass.core.randomness import seed_for
 
 
@@ -49,28 +51,31 @@ def paper_mlp(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn
     return _glorot(nn.Sequential(*layers, nn.Linear(inputs, classes)))
 
 
-def build(config: Config, shape: tuple[int, ...], classes: int) -> nn.Module:
-    """Make the configured model with initial weights that depend on the run's seed alone."""
+def build(config: Config, shape: tuple[int, ...], classes: int, *, named: str | None = None) -> nn.Module:
+    """Make the configured model with initial weights that depend on the run's seed alone.
+
+    A configuration may come from a folder, and a model of one's own is code: it is what the user has ``named`` that is
+    run, and nothing else.
+    """
+    check_named(config.model, named, "The configuration", f"model={config.model!r}")
+    if config.model == OWN:
+        raise ConfigError(f"model = {OWN!r}: pass the model itself, as in deepbass.run(..., model=...).")
     with torch.random.fork_rng():
         torch.manual_seed(seed_for(config.seed, UNTRAINED, "weights"))
-        if ":" in config.model:
-            return _users_own(config.model, shape, classes)
+        if named is not None and is_code(config.model):
+            return _users_own(named, shape, classes)
         name = config.model
         if name == "auto":
             name = "cnn" if len(shape) == 3 and min(shape[1:]) >= 4 else "mlp"
-        return BUILT_IN[name](shape, classes, config.dropout)
+        with guarded(lambda cause: ConfigError(_no_model(name, shape, classes, cause))):
+            return BUILT_IN[name](shape, classes, config.dropout)
+
+
+def _no_model(name: str, shape: tuple[int, ...], classes: int, cause: Exception) -> str:
+    return f"There is no model {name!r} for samples of shape {shape} and {classes} classes ({reason_of(cause)})."
 
 
 BUILT_IN: dict[str, Callable[[tuple[int, ...], int, float], nn.Module]] = {"cnn": paper_cnn, "mlp": paper_mlp}
-
-
-def check_name(model: str) -> None:
-    """Refuse a model name that no run could use, before any data is read."""
-    if model != "auto" and model not in BUILT_IN and ":" not in model:
-        raise ConfigError(
-            f"Unknown model {model!r}. Choose one of: auto, {', '.join(BUILT_IN)}, or name your own as "
-            "'file.py:function' or 'package.module:function'."
-        )
 
 
 def parameters(model: nn.Module) -> int:
@@ -106,7 +111,7 @@ def _import(where: str, reference: str) -> ModuleType:
     if not where.endswith(".py"):
         try:
             return importlib.import_module(where)
-        except ImportError as error:
+        except (ImportError, ValueError, TypeError) as error:  # the last two: what is no module's name at all
             raise ConfigError(f"model {reference!r}: cannot import {where!r}: {error}.") from error
     path = Path(where)
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -1,7 +1,7 @@
-"""Who answers: simulated, replayed, people. Each is an ``Oracle`` of ``deepbass.core.loop``."""
+"""Who answers: simulated, replayed, or anything that can be asked. Each is an ``Oracle`` of ``deepbass.core.loop``."""
 
-from deepbass.oracle.people import People
+from deepbass.oracle.by_name import ORACLES, oracle_by_name
 from deepbass.oracle.replayed import Replayed
 from deepbass.oracle.simulated import Simulated
 
-__all__ = ["People", "Replayed", "Simulated"]
+__all__ = ["ORACLES", "Replayed", "Simulated", "oracle_by_name"]

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Answers, Ids
 from deepbass.store import RunDir
 
@@ -19,9 +20,15 @@ class Replayed:
         self._answers = answers
 
     @classmethod
-    def of_run(cls, path: str | PathLike[str]) -> Self:
-        """Read the answers of a run directory, which may be running."""
+    def of_run(cls, path: str | PathLike[str], fingerprint: str) -> Self:
+        """Read the answers of a run directory, which may be running, if it was made on the data of a fingerprint."""
         with RunDir.open(path, lock=False) as run:
+            data = run.about["data"]
+            if data.get("fingerprint") != fingerprint:
+                raise ConfigError(
+                    f"replay = {str(path)!r} was made on other data ({data.get('name')!r}, {data.get('samples')} "
+                    "samples), so its answers do not fit. Use the same data and seed."
+                )
             return cls(run.events.labels_now())
 
     def ask(self, ids: Ids) -> Answers:

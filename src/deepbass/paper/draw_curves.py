@@ -17,24 +17,24 @@ _WIDTH, _HEIGHT = 10.6, 3.9  # inches
 
 
 @dataclass(frozen=True)
-class Look:
+class CurveStyle:
     """What a row's curve is called and looks like."""
 
     name: str
     colour: str
 
 
-_BEST = Look("all data, max. entropy", BLUE)
+_BEST = CurveStyle("all data, max. entropy", BLUE)
 LEFT = {
     "all-data-max-entropy": _BEST,
-    "all-data-above-average": Look("all data, above average", GREEN),
-    "step-wise-max-entropy": Look("step-wise, max. entropy", RED),
-    "step-wise-above-average": Look("step-wise, above average", PURPLE),
+    "all-data-above-average": CurveStyle("all data, above average", GREEN),
+    "step-wise-max-entropy": CurveStyle("step-wise, max. entropy", RED),
+    "step-wise-above-average": CurveStyle("step-wise, above average", PURPLE),
 }
 RIGHT = {
     "all-data-max-entropy": _BEST,
-    "all-data-300": Look("300 labels, no questions", GREEN),
-    "all-data-100": Look("100 labels, no questions", RED),
+    "all-data-300": CurveStyle("300 labels, no questions", GREEN),
+    "all-data-100": CurveStyle("100 labels, no questions", RED),
 }
 _PANELS = {"What is trained on, what is asked for": LEFT, "With questions and without": RIGHT}
 
@@ -60,7 +60,7 @@ def learning_curves(summary: Summary, tier: str) -> Drawing | None:
     )
 
 
-def _panel(axes: Axes, shown: Mapping[str, Look], drawn: Mapping[str, MeanCurve]) -> bool:
+def _panel(axes: Axes, shown: Mapping[str, CurveStyle], drawn: Mapping[str, MeanCurve]) -> bool:
     """Draw one panel and tell whether the start of a curve lies below what is shown."""
     whole_numbers(axes, "iteration")
     percent_ticks(axes)

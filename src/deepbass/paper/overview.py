@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from deepbass.paper.cells import Record
+from deepbass.bench.cells import CellResult
 from deepbass.paper.rows import QUICK_POOL
 from deepbass.paper.summary import Summary
 from deepbass.paper.verdict import ABOVE, AGREES, BELOW, NOT_RUN, TOO_FEW
@@ -70,6 +70,6 @@ def versions(summary: Summary) -> dict[str, str]:
     }
 
 
-def first_line(record: Record) -> str:
+def first_line(record: CellResult) -> str:
     """Cut the error of a failed cell to its first line."""
     return (record.error or "It left no error.").strip().partition("\n")[0]

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from deepbass.bench.cells import Cell
 from deepbass.core.config import one_of
 from deepbass.core.presets import preset
-from deepbass.paper.cells import Cell
 
 TIERS = ("quick", "full")
 RUNS = {"quick": 5, "full": 10}  # the paper's tables are means of ten

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from deepbass.paper.cells import STARTED, Record
+from deepbass.bench.cells import STARTED, CellResult
 from deepbass.paper.rows import EXPERIMENTS, ROWS, RUNS, TIERS, Row
 from deepbass.paper.verdict import Verdict, judge
 
@@ -19,9 +19,9 @@ class Line:
 
     row: Row
     tier: str
-    runs: tuple[Record, ...] = ()  # finished, with the row's settings
-    failed: tuple[Record, ...] = ()
-    unfinished: tuple[Record, ...] = ()
+    runs: tuple[CellResult, ...] = ()  # finished, with the row's settings
+    failed: tuple[CellResult, ...] = ()
+    unfinished: tuple[CellResult, ...] = ()
 
     @property
     def accuracies(self) -> list[float]:
@@ -39,13 +39,13 @@ class Line:
         return self.row.cell(self.tier, 0).settings == self.row.cell("full", 0).settings
 
     @property
-    def records(self) -> tuple[Record, ...]:
+    def records(self) -> tuple[CellResult, ...]:
         """All cells of the row that were ever started."""
         return self.runs + self.failed + self.unfinished
 
 
 @dataclass(frozen=True)
-class Progress:
+class ExperimentProgress:
     """How far the cells of an experiment and tier are."""
 
     experiment: str
@@ -72,7 +72,7 @@ class Summary:
     """All rows in all tiers, and the records that belong to none of them as they are now."""
 
     lines: tuple[Line, ...]
-    strangers: tuple[Record, ...]  # made with other settings, or of rows that are no more
+    strangers: tuple[CellResult, ...]  # made with other settings, or of rows that are no more
 
     def of(self, tier: str, *experiments: str) -> list[Line]:
         """Find the lines of a tier, of some experiments or of all."""
@@ -89,22 +89,22 @@ class Summary:
         """Tell whether any cell was ever started."""
         return any(line.records for line in self.of(tier, *experiments))
 
-    def progress(self) -> list[Progress]:
+    def progress(self) -> list[ExperimentProgress]:
         """Count the cells by experiment and tier."""
         return [_progress(e, tier, self.of(tier, e)) for tier in reversed(TIERS) for e in EXPERIMENTS]
 
-    def failures(self) -> list[Record]:
+    def failures(self) -> list[CellResult]:
         """List the cells that failed and were not run again."""
         return [record for line in self.lines for record in line.failed]
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[CellResult]:
         """List all records of today's rows."""
         return [record for line in self.lines for record in line.records]
 
 
-def summarise(records: Iterable[Record]) -> Summary:
+def summarise(records: Iterable[CellResult]) -> Summary:
     """Sort records into rows and tiers; a record counts if its settings are those of its row now."""
-    homes: dict[tuple[str, str, str], list[Record]] = {
+    homes: dict[tuple[str, str, str], list[CellResult]] = {
         (row.experiment, row.name, tier): [] for row in ROWS for tier in TIERS
     }
     known = {(row.experiment, row.name): row for row in ROWS}
@@ -131,15 +131,15 @@ def order(lines: Iterable[Line]) -> Order:
     return Order(len(pairs), tuple(pair for pair in pairs if _mean(pair[0]) <= _mean(pair[1])))
 
 
-def _line(row: Row, tier: str, records: Sequence[Record]) -> Line:
+def _line(row: Row, tier: str, records: Sequence[CellResult]) -> Line:
     runs = tuple(record for record in records if record.finished and record.accuracy is not None)
     unfinished = tuple(record for record in records if record.status == STARTED)
     counted = {record.cell.run for record in runs + unfinished}
     return Line(row, tier, runs, tuple(record for record in records if record.cell.run not in counted), unfinished)
 
 
-def _progress(experiment: str, tier: str, lines: Sequence[Line]) -> Progress:
-    return Progress(
+def _progress(experiment: str, tier: str, lines: Sequence[Line]) -> ExperimentProgress:
+    return ExperimentProgress(
         experiment,
         tier,
         sum(bool(line.runs) for line in lines),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from deepbass.paper.cells import Record
-from deepbass.paper.results import Results
+from deepbass.bench.cells import CellResult
+from deepbass.bench.results import Results
+from deepbass.bench.text_table import LEFT, RIGHT, Table
 from deepbass.paper.rows import OTHERS, RUNS
 from deepbass.paper.summary import APART, Line, Summary, order, summarise
-from deepbass.paper.table import LEFT, RIGHT, Table
 from deepbass.paper.verdict import NOT_RUN
 from deepbass.paper.wording import NONE, counted_runs, data_in_d, describe, experiment, labels, reported, signed
 
@@ -153,7 +153,7 @@ def _not_counted(lines: Iterable[Line]) -> str:
     return f"Not counted: {'; '.join(parts)}." if parts else ""
 
 
-def _counts(records: Mapping[str, Sequence[Record]]) -> list[str]:
+def _counts(records: Mapping[str, Sequence[CellResult]]) -> list[str]:
     return [f"{len(some)} {what}" for what, some in records.items() if some]
 
 

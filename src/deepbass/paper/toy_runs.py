@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from deepbass.bench.cells import CellResult
 from deepbass.core.errors import StoreError
+from deepbass.core.foreign import decoding
 from deepbass.data.built_in import toy
-from deepbass.paper.cells import Record
 from deepbass.paper.summary import Summary
 from deepbass.report.facts import Field
 
+MOST_PLACES = 1 << 20  # of a field, all the same how many its bytes would unpack to
 PANELS = ("initial", "semi-supervised", "active", "active-semi-supervised")  # rows, from left to right
 
 
@@ -24,7 +25,7 @@ class ToyRun:
     """One choice of initial labels, and what each way of learning made of it."""
 
     seed: int
-    panels: Mapping[str, Record]  # by row
+    panels: Mapping[str, CellResult]  # by row
 
     def accuracy(self, row: str) -> float:
         """Look the validation accuracy of a panel up, a share."""
@@ -63,21 +64,16 @@ def ill_posed(runs: Sequence[ToyRun]) -> ToyRun | None:
     return min((run for run in runs if run is not first), key=lambda run: run.gain, default=None)
 
 
-def decoded(record: Record) -> Field:
+def decoded(record: CellResult) -> Field:
     """Unpack the decision field of a cell; its points come back from the seed."""
-    try:
+    advice = "Delete the cell's file, and deepbass reproduce makes it again."
+    with decoding(record.cell.key, "decision field", advice, StoreError):
         kept = dict(record.field_ or {})
         side = int(kept["side"])
-        xs, ys = (np.linspace(float(low), float(high), side) for low, high in (kept["x"], kept["y"]))
-        packed = zlib.decompress(base64.b64decode(kept["second"], validate=True))
+        packed = zlib.decompressobj().decompress(base64.b64decode(kept["second"], validate=True), MOST_PLACES)
         second_Y_X = np.frombuffer(packed, dtype=np.uint8).reshape(side, side) / 255
+        xs, ys = (np.linspace(float(low), float(high), side) for low, high in (kept["x"], kept["y"]))
         train = toy(record.cell.settings["seed"]).train
         points, truth = np.asarray(train.X), np.asarray(train.y)
         known, initial = (np.asarray(kept[name], dtype=np.int64) for name in ("known", "initial"))
-        points[known], points[initial]  # an id beyond the data is found here
-    except (KeyError, TypeError, ValueError, IndexError, binascii.Error, zlib.error) as error:
-        raise StoreError(
-            f"The decision field of {record.cell.key} cannot be read ({error}): delete its file, "
-            "and deepbass reproduce makes it again."
-        ) from error
-    return Field(xs, ys, np.stack([1 - second_Y_X, second_Y_X], axis=-1), points, truth, known, initial)
+        return Field(xs, ys, np.stack([1 - second_Y_X, second_Y_X], axis=-1), points, truth, known, initial)

@@ -1,4 +1,4 @@
-"""What people look at: one self-contained HTML page a run."""
+"""What people look at: one self-contained HTML page per run."""
 
 from deepbass.report.figures import write_figures
 from deepbass.report.page import write_report

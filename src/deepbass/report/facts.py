@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.errors import StoreError
+from deepbass.core.foreign import decoding
 from deepbass.core.labels import UNKNOWN
+from deepbass.core.npy import read_arrays
 from deepbass.store.events import Events
+from deepbass.store.names import FIELD_FILE, MODEL_FILE
 from deepbass.store.rundir import RunDir
+
+LARGEST = 1e15
 
 
 @dataclass(frozen=True)
-class Question:
+class AskedSample:
     """One sample that the network asked for, and what has been said about it."""
 
     order: int  # 1 is the first question of the run
@@ -52,6 +55,21 @@ class Field:
     known: NDArray[np.int64]
     initial: NDArray[np.int64]
 
+    def __post_init__(self) -> None:
+        places, classes = (len(self.ys), len(self.xs)), self.probs.shape[2:]
+        if min(places) < 2 or self.probs.shape != (*places, *classes) or len(classes) != 1 or classes[0] < 2:
+            raise ValueError(f"probabilities of shape {self.probs.shape} on a grid of {places}")
+        if self.points.shape != (len(self.truth), 2):
+            raise ValueError(f"points of shape {self.points.shape} with {len(self.truth)} classes")
+        for numbers in (self.xs, self.ys, self.probs, self.points):
+            if numbers.dtype.kind != "f" or not np.isfinite(numbers).all():
+                raise ValueError("what should be a number is none")
+        if not (self.xs[0] < self.xs[-1] and self.ys[0] < self.ys[-1]):
+            raise ValueError("a grid without extent")
+        for ids in (self.known, self.initial):
+            if ids.dtype.kind != "i" or ids.ndim != 1 or not ((ids >= 0) & (ids < len(self.points))).all():
+                raise ValueError("a point that is not there")
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -64,8 +82,9 @@ class Facts:
     created_at: str
     iterations: Sequence[Iteration]
     initial: Sequence[int]  # the class of every label known at the start
-    questions: Sequence[Question]
+    questions: Sequence[AskedSample]
     field: Field | None
+    ended: bool = False  # whether the run has its final model: a rule of its own may end it early
 
     @property
     def classes(self) -> list[str]:
@@ -125,10 +144,8 @@ class Facts:
 
 
 def number(value: object) -> float | None:
-    """Take a metric as a number; None where it was not measured."""
-    if isinstance(value, int | float) and math.isfinite(value):
-        return value
-    return None
+    """Take a metric as a number; None where it was not measured, or is more than anything is counted to."""
+    return value if isinstance(value, int | float) and abs(value) < LARGEST else None
 
 
 def read_facts(path: Path) -> Facts:
@@ -146,25 +163,24 @@ def read_facts(path: Path) -> Facts:
                 answer.class_ for answer in events.answers() if answer.iteration == 0 and answer.class_ != UNKNOWN
             ],
             questions=_read_questions(events),
-            field=_read_field(path / "field.npz"),
+            ended=(path / MODEL_FILE).exists(),
+            field=read_field(path / FIELD_FILE),
         )
 
 
-def _read_questions(events: Events) -> list[Question]:
+def _read_questions(events: Events) -> list[AskedSample]:
     descriptions, labels = events.descriptions(), events.labels_now()
     questions = []
     for order, row in enumerate(events.questions(), start=1):
         name, picture = descriptions.get(row.sample, ("", None))
         answer = labels.get(row.sample)
-        questions.append(Question(order, row.sample, row.iteration, name or f"sample {row.sample}", picture, answer))
+        questions.append(AskedSample(order, row.sample, row.iteration, name or f"sample {row.sample}", picture, answer))
     return questions
 
 
-def _read_field(path: Path) -> Field | None:
+def read_field(path: Path) -> Field | None:
+    """Read a decision field; None if there is none."""
     if not path.exists():
         return None
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return Field(**{name: arrays[name] for name in Field.__dataclass_fields__})
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise StoreError(f"{path} cannot be read as a decision field ({error}). Delete it to do without.") from error
+    with decoding(path, "decision field", "Delete it to do without.", StoreError), path.open("rb") as file:
+        return Field(**read_arrays(file, Field.__dataclass_fields__))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from deepbass.core.config import Config
+from deepbass.files import replace_file
 from deepbass.report.facts import Facts, read_facts
 from deepbass.report.figures import draw
 from deepbass.report.frame import card, folded, frame, pair, pairs, scrolling_table
 from deepbass.report.markup import document, tag
 from deepbass.report.questions import questions
 from deepbass.report.words import counted, headline, percent, sentence, status
-from deepbass.store.files import replace_file
+from deepbass.store.names import REPORT_FILE
 
 if TYPE_CHECKING:
     from deepbass.report.canvas import Drawing
@@ -33,10 +35,10 @@ _COLUMNS = {
 }
 
 
-def write_report(path: Path) -> Path:
+def write_report(path: str | PathLike[str]) -> Path:
     """Write ``report.html`` into a run directory, from what the directory holds."""
-    report = path / "report.html"
-    replace_file(report, document(_page(read_facts(path))))
+    report = Path(path) / REPORT_FILE
+    replace_file(report, document(_page(read_facts(Path(path)))))
     return report
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from deepbass.report.facts import Facts, Question
+from deepbass.report.facts import AskedSample, Facts
 from deepbass.report.markup import data_uri, tag
 from deepbass.report.png import encode_png, shrink
 from deepbass.report.words import counted
@@ -35,11 +35,11 @@ def questions(facts: Facts) -> Element | None:
     )
 
 
-def _grid(facts: Facts, shown: Sequence[Question], kind: str) -> Element:
+def _grid(facts: Facts, shown: Sequence[AskedSample], kind: str) -> Element:
     return tag("ol", *(_item(facts, question) for question in shown), class_=f"asked {kind}", role="list")
 
 
-def _item(facts: Facts, question: Question) -> Element:
+def _item(facts: Facts, question: AskedSample) -> Element:
     waiting = question.answer is None
     answer = "waiting" if question.answer is None else facts.class_name(question.answer)
     return tag(
@@ -51,7 +51,7 @@ def _item(facts: Facts, question: Question) -> Element:
     )
 
 
-def _face(question: Question) -> Element:
+def _face(question: AskedSample) -> Element:
     if question.picture is None:
         return tag("span", question.name, class_="name", title=question.name)
     picture = encode_png(shrink(question.picture, SIDE))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from deepbass.core.config import OWN
+from deepbass.core.own_model import is_code
 from deepbass.report.facts import Facts
 
 SPACE = "\N{NO-BREAK SPACE}"  # a number and its unit stay on one line
@@ -17,12 +19,13 @@ _CHOICE = {
     "least-confidence": "the samples it was least confident of",
     "margin": "the samples most torn between two classes",
     "random": "samples drawn at random",
+    OWN: "samples chosen by a rule passed in Python",
 }
 
 _WHO = {
     "simulated": "answered from the data's own labels",
-    "people": "answered by people",
     "replay": "answered from an earlier run",
+    OWN: "answered by an oracle passed in Python",
 }
 
 
@@ -99,9 +102,11 @@ def _asked(facts: Facts) -> str:
 def status(facts: Facts) -> tuple[str, str | None]:
     """Say how far the run is, and the command that carries on with it, if it is not at its end."""
     resume = f"deepbass resume {shlex.quote(facts.path.as_posix())}"
+    if is_code(facts.config.get("model")):
+        resume += f" --model {shlex.quote(facts.config['model'])}"
     if facts.done is None:
         return "The initial model is not trained yet.", resume
     waiting = f" {counted(facts.waiting, 'question')} without an answer." if facts.waiting else ""
-    if facts.planned is None or facts.done >= facts.planned:
+    if facts.ended or facts.planned is None or facts.done >= facts.planned:
         return f"Finished after {counted(facts.done, 'iteration')}.{waiting}", None
     return f"Not finished: iteration {facts.done:,} of {facts.planned:,}.{waiting}", resume

@@ -15,13 +15,19 @@ import shutil
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from deepbass.core.checked_json import read_json
 from deepbass.core.errors import StoreError
-from deepbass.store.files import sync_folder, write_failed, write_file
+from deepbass.core.foreign import guarded, reason_of
+from deepbass.files import sync_folder, write_file
+from deepbass.store.expected import Expected
+from deepbass.store.names import CHECKPOINT_FILE
+from deepbass.store.write_errors import write_failed
 
-MANIFEST = "checkpoint.json"
+_NAME = re.compile(r"\w[\w.-]*")  # of a file: nothing that leads out of the folder
 
 
 @dataclass(frozen=True)
@@ -55,9 +61,9 @@ class Checkpoints:
             "info": dict(info),
             "files": {name: {"size": len(content), "sha256": _sha256(content)} for name, content in files.items()},
         }
-        content_of = {**files, MANIFEST: _sealed(manifest)}
+        content_of = {**files, CHECKPOINT_FILE: _sealed(manifest)}
         for name in files:
-            if name == MANIFEST or not re.fullmatch(r"\w[\w.-]*", name):
+            if name == CHECKPOINT_FILE or not _NAME.fullmatch(name):
                 raise StoreError(f"{name!r} cannot be a file of a checkpoint: use a plain file name.")
 
         place = self._place(iteration)
@@ -81,42 +87,44 @@ class Checkpoints:
         self.tidy()
         self._prune(iteration)
 
-    def load(self, iteration: int) -> Checkpoint:
-        """Read a checkpoint and check every byte of it."""
+    def load(self, iteration: int, only: Collection[str] | None = None) -> Checkpoint:
+        """Read a checkpoint and check every byte of it; ``only``: no other files than these, as far as it has them."""
         place = self._place(iteration)
         try:
-            sealed = (place / MANIFEST).read_bytes()
-            manifest = json.loads(sealed)
-            manifest.pop("sha256")
+            sealed = (place / CHECKPOINT_FILE).read_bytes()
+            with guarded(lambda cause: _damaged(place, f"{CHECKPOINT_FILE} cannot be understood ({reason_of(cause)})")):
+                manifest = _unsealed(sealed)
             # sealing again must give the same bytes, so that even a changed blank is noticed
             if _sealed(manifest) != sealed or manifest["iteration"] != iteration:
-                raise _damaged(place, f"{MANIFEST} was changed")
-            files = {name: (place / name).read_bytes() for name in manifest["files"]}
+                raise _damaged(place, f"{CHECKPOINT_FILE} was changed")
+            names = [name for name in manifest["files"] if only is None or name in only]
+            files = {name: (place / name).read_bytes() for name in names}
         except FileNotFoundError as error:
             raise _damaged(place, f"{error.filename} is missing") from error
         except OSError as error:
             raise _damaged(place, f"{error.filename} cannot be read: {error.strerror}") from error
-        except (ValueError, LookupError, AttributeError, TypeError) as error:
-            raise _damaged(place, f"{MANIFEST} cannot be understood") from error
         for name, content in files.items():
             expected = manifest["files"][name]
             if len(content) != expected["size"]:
                 raise _damaged(place, f"{name} has {len(content)} bytes instead of {expected['size']}")
             if _sha256(content) != expected["sha256"]:
-                raise _damaged(place, f"{name} was changed: its SHA-256 is not the one of {MANIFEST}")
-        return Checkpoint(iteration, files, manifest["info"])
+                raise _damaged(place, f"{name} was changed: its SHA-256 is not the one of {CHECKPOINT_FILE}")
+        return Checkpoint(iteration, Expected(files, partial(_damaged, place)), manifest["info"])
 
-    def newest(self, committed: Collection[int] | None = None) -> tuple[Checkpoint, list[str]]:
+    def newest(
+        self, committed: Collection[int] | None = None, only: Collection[str] | None = None
+    ) -> tuple[Checkpoint, list[str]]:
         """Load the newest whole checkpoint, and say which damaged ones were passed over.
 
         Only ``committed`` iterations count (None: all): the run may have died between a checkpoint and its commit.
+        ``only``: see `load`.
         """
         passed_over: list[str] = []
         for iteration in reversed(self.iterations()):
             if committed is not None and iteration not in committed:
                 continue
             try:
-                return self.load(iteration), passed_over
+                return self.load(iteration, only), passed_over
             except StoreError as error:
                 passed_over.append(str(error))
         raise StoreError(" ".join([*passed_over, f"{self.folder} holds no checkpoint to go on from: start a new run."]))
@@ -147,6 +155,15 @@ def _sealed(manifest: Mapping[str, Any]) -> bytes:
     """Write a manifest together with its own SHA-256 sum."""
     sums = {"sha256": _sha256(json.dumps(manifest, allow_nan=False).encode())}
     return json.dumps({**manifest, **sums}, indent=1, allow_nan=False).encode()
+
+
+def _unsealed(sealed: bytes) -> dict[str, Any]:
+    files = {"*": {"size": int, "sha256": str}}
+    manifest: dict[str, Any] = read_json(sealed, {"sha256": str, "iteration": int, "info": dict, "files": files})
+    if odd := [name for name in manifest["files"] if not _NAME.fullmatch(name)]:
+        raise ValueError(f"{odd[0]!r} is no plain file name")
+    manifest.pop("sha256")
+    return manifest
 
 
 def _sha256(content: bytes) -> str:

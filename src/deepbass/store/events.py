@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from deepbass.core.errors import StoreError
 from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids
-from deepbass.store.database import RUN_DB, no_room
-from deepbass.store.files import now
-from deepbass.store.rows import AnswerRow, Description, QuestionRow, StepRow
+from deepbass.store.event_rows import AnswerRow, Description, QuestionRow, StepRow
+from deepbass.store.run_database import RUN_DB, not_written
 from deepbass.store.sqlite import Mode, connect, explained
+from deepbass.store.write_errors import now
 
 
 class Events:
-    """The rows of one run. Any number of processes may read and add answers while one trains."""
+    """The rows of one run. Any number of processes may read them while one trains."""
 
     def __init__(self, path: Path, mode: Mode = "rw") -> None:
         self.path = path
@@ -41,23 +41,18 @@ class Events:
         with self._writing("initial labels") as db:
             _add_answers(db, Answers(ids, classes), source, 0)
 
-    def ask(self, ids: Ids, iteration: int) -> None:
-        """Put questions at once, for people to see; ``iteration`` is the one that will be committed."""
-        with self._writing("questions") as db:
-            _add_questions(db, ids, iteration)
-
     def commit_step(
         self,
         iteration: int,
-        metrics: Mapping[str, float | int | None],
+        metrics: Mapping[str, object],
         seconds: Mapping[str, float],
         asked: Ids,
         answers: Answers,
-        source: str | None,
+        source: str,
     ) -> None:
         """Write down a finished iteration in one transaction: when this returns, the iteration counts.
 
-        A ``source`` of None says that the answers are rows already, as those of people are.
+        ``source`` says who gave the answers.
         """
         with self._writing(f"iteration {iteration}") as db:
             (last,) = db.execute("SELECT max(iteration) FROM live_steps").fetchone()
@@ -67,15 +62,14 @@ class Events:
                     f"Rewind to iteration {iteration - 1} first."
                 )
             _add_questions(db, asked, iteration)
-            if source is not None:
-                _add_answers(db, answers, source, iteration)
+            _add_answers(db, answers, source, iteration)
             db.execute(
                 "INSERT INTO steps (iteration, metrics, seconds, at) VALUES (?, ?, ?, ?)",
                 (iteration, _to_json(metrics), _to_json(seconds), now()),
             )
 
     def rewind(self, iteration: int) -> None:
-        """Abandon what the machine wrote in later iterations. What people said stands."""
+        """Abandon what was written in later iterations."""
         with self._writing(f"the return to iteration {iteration}") as db:
             db.execute(
                 "INSERT INTO rewinds (iteration, questions_until, answers_until, steps_until, at) VALUES (?, "
@@ -94,38 +88,22 @@ class Events:
         with self._writing("what samples look like") as db:
             db.executemany("INSERT INTO samples VALUES (?, ?, ?) ON CONFLICT (sample) DO NOTHING", rows)
 
-    # what people write, through any process
-
-    def answer(
-        self,
-        sample: int,
-        class_: int,
-        *,
-        source: str = "person",
-        annotator: str | None = None,
-        iteration: int | None = None,
-    ) -> int:
-        """Add one answer and return its row id. A class of -1 takes back what was said about the sample."""
-        with self._writing(f"the answer {class_} to sample {sample}") as db:
-            added = db.execute(_ADD_ANSWER, (int(sample), int(class_), source, annotator, iteration, now()))
-        assert added.lastrowid is not None  # an insert always has one
-        return added.lastrowid
-
     # what everybody reads
 
     def questions(self) -> list[QuestionRow]:
         """List what was asked, in order."""
         return [QuestionRow(*row) for row in self._rows("id, sample, iteration, at FROM live_questions ORDER BY id")]
 
-    def answers(self, since: int = 0) -> list[AnswerRow]:
-        """List what was said, in order, after the row ``since``."""
-        columns = "id, sample, class, source, annotator, iteration, at"
-        return [AnswerRow(*row) for row in self._rows(f"{columns} FROM live_answers WHERE id > ? ORDER BY id", since)]
+    def answers(self) -> list[AnswerRow]:
+        """List what was said, in order."""
+        columns = "id, sample, class, source, iteration, at"
+        return [AnswerRow(*row) for row in self._rows(f"{columns} FROM live_answers ORDER BY id")]
 
     def steps(self) -> list[StepRow]:
         """List the finished iterations."""
-        rows = self._rows("iteration, metrics, seconds, at FROM live_steps ORDER BY iteration")
-        return [StepRow(iteration, json.loads(metrics), json.loads(secs), at) for iteration, metrics, secs, at in rows]
+        return [
+            StepRow.of(*row) for row in self._rows("iteration, metrics, seconds, at FROM live_steps ORDER BY iteration")
+        ]
 
     def labels_now(self) -> dict[int, int]:
         """Fold the answers: the last word on each sample; samples whose answer was taken back are absent."""
@@ -135,45 +113,40 @@ class Events:
     def descriptions(self) -> dict[int, Description]:
         """Look up what samples look like."""
         rows = self._rows("sample, name, picture FROM samples ORDER BY sample")
-        return {
-            sample: Description(name, None if picture is None else np.load(BytesIO(picture), allow_pickle=False))
-            for sample, name, picture in rows
-        }
+        return {sample: Description.of(name, picture) for sample, name, picture in rows}
 
-    def _rows(self, select: str, *values: int) -> list[tuple[Any, ...]]:
+    def _rows(self, select: str) -> list[tuple[Any, ...]]:
         with explained(self.path, "read", RUN_DB):
-            return self._db.execute(f"SELECT {select}", values).fetchall()
+            return self._db.execute(f"SELECT {select}").fetchall()
 
     @contextmanager
     def _writing(self, what: str) -> Iterator[sqlite3.Connection]:
         """Open the one transaction in which ``what`` is written: all of it or nothing."""
         doing = f"write {what}"
-        full = partial(no_room, doing, self.path.parent, self._db)
-        with explained(self.path, doing, RUN_DB, full), self._db:  # commits, or rolls back on any error
+        failed = partial(not_written, doing, self.path.parent, self._db)
+        with explained(self.path, doing, RUN_DB, failed), self._db:  # commits, or rolls back on any error
             self._db.execute("BEGIN IMMEDIATE")
             yield self._db
-
-
-_ADD_ANSWER = "INSERT INTO answers (sample, class, source, annotator, iteration, at) VALUES (?, ?, ?, ?, ?, ?)"
 
 
 def _add_answers(db: sqlite3.Connection, answers: Answers, source: str, iteration: int) -> None:
     pairs = zip(np.asarray(answers.ids).tolist(), np.asarray(answers.classes).tolist(), strict=True)
     at = now()
-    db.executemany(_ADD_ANSWER, [(sample, class_, source, None, iteration, at) for sample, class_ in pairs])
+    db.executemany(
+        "INSERT INTO answers (sample, class, source, iteration, at) VALUES (?, ?, ?, ?, ?)",
+        [(sample, class_, source, iteration, at) for sample, class_ in pairs],
+    )
 
 
 def _add_questions(db: sqlite3.Connection, ids: Ids, iteration: int) -> None:
-    """Add the questions that are not rows yet: people saw theirs before the iteration was finished."""
     at = now()
     db.executemany(
-        "INSERT INTO questions (sample, iteration, at) SELECT ?1, ?2, ?3 "
-        "WHERE NOT EXISTS (SELECT 1 FROM live_questions WHERE sample = ?1 AND iteration = ?2)",
+        "INSERT INTO questions (sample, iteration, at) VALUES (?, ?, ?)",
         [(sample, iteration, at) for sample in np.asarray(ids).tolist()],
     )
 
 
-def _to_json(numbers: Mapping[str, float | int | None]) -> str:
+def _to_json(numbers: Mapping[str, object]) -> str:
     """Write numbers so that floats come back bit for bit; JSON has no word for NaN and infinity but null."""
     finite = {
         name: None if isinstance(value, float) and not math.isfinite(value) else value

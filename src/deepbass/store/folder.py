@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from deepbass import __version__
+from deepbass.core.checked_json import check, read_json
 from deepbass.core.errors import StoreError
+from deepbass.core.foreign import guarded, reason_of
+from deepbass.store.expected import Expected
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Kind:
     noun: str
     about: str  # the file that tells what the directory is; without it, it is half made
     format: int  # of the directory; another number means another layout
-    fields: Mapping[str, type | tuple[type, ...]]  # of the file, beside its format
+    fields: Mapping[str, Any]  # of the file, beside its format: what they must be, as checked_json.Kind has it
     option: str  # of the command line, that names the directory
     go_on: str  # what to do with one that is there already; {path} stands for it
     mended: str  # what to do about a damaged file
@@ -52,22 +55,20 @@ class Kind:
                     f"{path} is not a {self.noun}, or one that was killed while being made: it has no "
                     f"{self.about}. Give the directory of a {self.noun}; delete one that is half made."
                 )
-            about = json.loads(file.read_bytes())
+            content = file.read_bytes()
         except OSError as error:
             raise StoreError(f"Cannot read {file}: {error}. Check that you may read it.") from error
-        except (ValueError, RecursionError) as error:
-            raise self.changed(path, error) from error
-        if not isinstance(about, dict) or "format" not in about:
-            raise self.changed(path, "it names no format")
+        with guarded(lambda cause: self.changed(path, reason_of(cause))):
+            about = read_json(content, {"format": int})
+            if about["format"] == self.format:
+                check(about, self.fields)
         if about["format"] != self.format:
             raise StoreError(
                 f"{path} was made by deepbass {about.get('deepbass', '?')} (format {about['format']}), this is "
                 f"{__version__} (format {self.format}): use that version or start a new {self.noun}."
             )
-        for name, kind in self.fields.items():
-            if not isinstance(about.get(name), kind):
-                raise self.changed(path, f"{name} = {about.get(name)!r} is not what deepbass wrote")
-        return about
+        changed = partial(self.changed, path)
+        return {name: Expected(value, changed) if isinstance(value, dict) else value for name, value in about.items()}
 
     def changed(self, path: Path, how: object) -> StoreError:
         """Make the error for a file that is not as it was written."""

@@ -11,29 +11,46 @@ from typing import Any, Self
 
 from deepbass import __version__
 from deepbass.core.errors import StoreError
+from deepbass.files import replace_file, sync_folder
 from deepbass.store.checkpoints import Checkpoints
-from deepbass.store.database import DB_FILE, FORMAT
 from deepbass.store.events import Events
-from deepbass.store.files import now, replace_file, sync_folder
 from deepbass.store.folder import Kind
 from deepbass.store.lock import take_lock
+from deepbass.store.names import CHECKPOINTS_FOLDER, RUN_DB_FILE, RUN_FILE
+from deepbass.store.run_database import FORMAT
+from deepbass.store.write_errors import now
 
 __all__ = ["FORMAT", "RunDir"]
 
-ABOUT_FILE = "run.json"
-CHECKPOINTS_FOLDER = "checkpoints"
+# what is told of a run, for whoever resumes it, loads its model, replays it or reports on it
+_FIELDS = {
+    "deepbass": str,
+    "created_at": str,
+    "keep_checkpoints": int,
+    "config": {"iterations?": int, "passes_pool?": int},  # what a report draws with; Config checks all of it
+    "data": {
+        "name?": str,
+        "source?": (str, type(None)),  # None: arrays in Python
+        "samples?": int,
+        "shape?": [int],
+        "classes?": [str],
+        "validation?": int,
+        "notes?": [str],
+        "parameters?": int,
+        "fingerprint?": str,
+    },
+    "versions": {"engine?": str},
+}
 
 _RUN = Kind(
     noun="run",
-    about=ABOUT_FILE,
+    about=RUN_FILE,
     format=FORMAT,
-    fields={
-        "deepbass": str, "created_at": str, "keep_checkpoints": int, "config": dict, "data": dict, "versions": dict
-    },
+    fields=_FIELDS,
     option="--out",
     go_on="`deepbass resume {path}` goes on with it",
     mended="Restore it from a copy, or start a new run",
-)  # fmt: skip
+)
 
 
 class RunDir:
@@ -74,11 +91,11 @@ class RunDir:
         _RUN.make(path)
         with ExitStack() as held:
             held.callback(take_lock(path).release)
-            events = held.enter_context(closing(Events(path / DB_FILE, "rwc")))
+            events = held.enter_context(closing(Events(path / RUN_DB_FILE, "rwc")))
             try:
                 checkpoints.folder.mkdir()
                 # last: a directory without it is known to be half made
-                replace_file(path / ABOUT_FILE, text.encode())
+                replace_file(path / RUN_FILE, text.encode())
                 sync_folder(path.parent)
             except OSError as error:
                 raise StoreError(f"Cannot make the run {path}: {error}. Delete it and choose another --out.") from error
@@ -93,7 +110,7 @@ class RunDir:
         with ExitStack() as held:
             if lock:
                 held.callback(take_lock(path).release)
-            events = held.enter_context(closing(Events(path / DB_FILE, "rw" if lock else "ro")))
+            events = held.enter_context(closing(Events(path / RUN_DB_FILE, "rw" if lock else "ro")))
             if lock:
                 checkpoints.tidy()
             return cls(path, about, events, checkpoints, held.pop_all())

@@ -1,9 +1,10 @@
-"""The routes: every request that the guard let through, taken to the desk and back. Nothing here blocks the loop."""
+"""The routes: every request that the middleware let through, to the service and back. Nothing here blocks the loop."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -16,21 +17,22 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
 from deepbass.label.acts import Act, Question
+from deepbass.label.guesses import THRESHOLD
 from deepbass.label.ledger import Only
 from deepbass.label.project import SOURCE
-from deepbass.web import limits
-from deepbass.web.answers import Refused, answer
-from deepbass.web.desk import Desk
+from deepbass.web import requests
+from deepbass.web.auth import AuthEndpoints, BrowserSession, Sessions, Tokens
+from deepbass.web.class_requests import ClassRequests, class_rows
 from deepbass.web.downloads import Downloads
-from deepbass.web.entrance import Entrance
-from deepbass.web.files import Files
-from deepbass.web.guard import Guard, Place
-from deepbass.web.incoming import read_acts
-from deepbass.web.limits import number, one_word, read_json, text, too_many
-from deepbass.web.live import Hub
-from deepbass.web.pictures import Pictures
-from deepbass.web.sessions import Session, Sessions, Tokens
-from deepbass.web.supervisor import TrainerState
+from deepbass.web.image_responses import Pictures
+from deepbass.web.live_events import LiveEvents
+from deepbass.web.middleware import AllowedHosts, SecurityMiddleware
+from deepbass.web.rate_limits import RateLimit, too_many
+from deepbass.web.requests import item_id, number, one_word, read_acts, read_json
+from deepbass.web.responses import Refusal, answer
+from deepbass.web.service import LabelService
+from deepbass.web.static_files import Files
+from deepbass.web.trainer_process import TrainerState
 from deepbass.web.views import act_json
 
 T = TypeVar("T")
@@ -45,9 +47,9 @@ class App:
 
     def __init__(
         self,
-        desk: Desk,
+        service: LabelService,
         sessions: Sessions,
-        place: Place,
+        hosts: AllowedHosts,
         *,
         annotator: str,
         tokens: Tokens | None = None,
@@ -55,22 +57,22 @@ class App:
         data: Path | None = None,
         files: Files | None = None,
     ) -> None:
-        self.desk = desk
-        self.hub = Hub()
-        self.id = project_id(desk.project.about["created_at"])
+        self.service = service
+        self.hub = LiveEvents()
+        self.id = project_id(service.project.about["created_at"])
         self._trainer = trainer
         self._sessions = sessions
-        self._several = len(desk.people) > 1 or desk.project.settings.twice > 0
-        self._pictures = Pictures(desk.items, desk.names, desk.project.source, self.id)
-        self._downloads = Downloads(desk.project, data)
-        self._exports = limits.Rates(0.2, 6)
+        self._several = len(service.people) > 1 or service.project.settings.twice > 0
+        self._pictures = Pictures(service.items, service.names, service.project.source, self.id)
+        self._downloads = Downloads(service.project, data)
+        self._exports = RateLimit(0.2, 6)
         self._files = files or Files()
-        self._entrance = Entrance(sessions, tokens, self._files, annotator=annotator, tls=place.scheme == "https")
+        self._auth = AuthEndpoints(sessions, tokens, self._files, annotator=annotator, tls=hosts.scheme == "https")
         self._news = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._teller: asyncio.Task[None] | None = None
-        desk.on_news = self._heard
-        self.asgi: ASGIApp = Guard(Router(self._routes(), redirect_slashes=False), place, sessions)
+        service.on_news = self._heard
+        self.asgi: ASGIApp = SecurityMiddleware(Router(self._routes(), redirect_slashes=False), hosts, sessions)
 
     def start(self) -> None:
         """Begin to tell everyone the news; call it inside the event loop."""
@@ -85,27 +87,28 @@ class App:
             self._teller.cancel()
 
     def close(self) -> None:
-        """Let go of threads; the desk is its owner's to close."""
+        """Let go of threads; the service is its owner's to close."""
         self._pictures.close()
+        self._downloads.close()
 
     def trainer_changed(self, state: TrainerState) -> None:
         """Tell everyone what the trainer does; from any thread."""
         self.hub.say_soon("trainer", state.as_json())
 
     def _routes(self) -> list[Route]:
-        door = self._entrance
         get: list[tuple[str, Callable[[Request], Awaitable[Response]]]] = [
-            ("/", door.page),
-            ("/login", door.login_page),
+            ("/", self._auth.page),
+            ("/login", self._auth.login_page),
             ("/favicon.ico", self._icon),
             ("/static/{name:path}", self._static),
-            ("/image/{item:int}", self._image),
+            ("/image/{item}", self._image),
             ("/api/project", self._project),
             ("/api/next", self._next),
             ("/api/last", self._last),
-            ("/api/guess/{item:int}", self._guess),
+            ("/api/guess/{item}", self._guess),
             ("/api/history", self._history),
             ("/api/guesses", self._guesses),
+            ("/api/guess-levels", self._guess_levels),
             ("/api/disagreements", self._disagreements),
             ("/api/panel", self._panel),
             ("/api/live", self._live),
@@ -113,26 +116,27 @@ class App:
         ]
         post: list[tuple[str, Callable[[Request], Awaitable[Response]]]] = [
             ("/api/acts", self._acts),
-            ("/api/classes", self._classes),
-            ("/login", door.login),
-            ("/logout", door.logout),
+            ("/login", self._auth.login),
+            ("/logout", self._auth.logout),
         ]
-        return [Route(path, end, methods=["GET"]) for path, end in get] + [
-            Route(path, end, methods=["POST"]) for path, end in post
+        return [
+            *(Route(path, end, methods=["GET"]) for path, end in get),
+            *(Route(path, end, methods=["POST"]) for path, end in post),
+            *ClassRequests(self.service, person).routes(),
         ]
 
     # labelling
 
     async def _project(self, request: Request) -> Response:
-        project, me = self.desk.project, person(request)
-        everyone = await done(self.desk.annotators())
+        project, me = self.service.project, person(request)
+        everyone = await done(self.service.annotators())
         settings = project.settings
         return answer(
             {
                 "id": self.id,
-                "name": self.desk.items.name,
-                "items": self.desk.here,
-                "classes": self._class_list(),
+                "name": self.service.items.name,
+                "items": self.service.here,
+                "classes": class_rows(self.service.classes()),
                 "annotator": me,
                 "several": self._several or bool(set(everyone) - {me, SOURCE}),
                 "target": settings.target_error,
@@ -143,13 +147,13 @@ class App:
         )
 
     async def _next(self, request: Request) -> Response:
-        count = number(request, "count", 4, 1, limits.QUESTIONS)
-        questions, empty = await done(self.desk.next(person(request), count))
+        count = number(request, "count", 4, 1, requests.QUESTIONS)
+        questions, empty = await done(self.service.next(person(request), count))
         return answer({"questions": self._questions(questions), "empty": empty})
 
     async def _acts(self, request: Request) -> Response:
         incoming = read_acts(await read_json(request))
-        receipt = await done(self.desk.answer(person(request), incoming))
+        receipt = await done(self.service.answer(person(request), incoming))
         return answer(
             {
                 "saved": receipt.saved,
@@ -161,40 +165,39 @@ class App:
         )
 
     async def _last(self, request: Request) -> Response:
-        return answer(self._act(await done(self.desk.last(person(request)))))
+        return answer(self._act(await done(self.service.last(person(request)))))
 
     async def _guess(self, request: Request) -> Response:
         item = self._item(request)
-        return answer({"guess": await done(self.desk.guess(item, person(request)))})
-
-    async def _classes(self, request: Request) -> Response:
-        body = await read_json(request)
-        name = text(body.get("name"), "The name of a class", 100)
-        class_, written = await done(self.desk.add_class(name, person(request)))
-        return answer({"id": class_, "name": written})
+        return answer({"guess": await done(self.service.guess(item, person(request)))})
 
     # looking through
 
     async def _history(self, request: Request) -> Response:
         before = number(request, "before", 0, 0, _EVER) or None
-        limit = number(request, "limit", 50, 1, limits.PAGE)
+        limit = number(request, "limit", 50, 1, requests.PAGE)
         mine = one_word(request, "who", "me", ("me", "all")) == "me"
         only = _ONLY[one_word(request, "only", "", tuple(_ONLY))]
-        found = await done(self.desk.history(before, limit, person(request) if mine else None, only))
+        found = await done(self.service.history(before, limit, person(request) if mine else None, only))
         return answer(found)
 
     async def _guesses(self, request: Request) -> Response:
-        classes = len(self.desk.classes())
-        if not classes:
-            return answer({"items": [], "total": 0, "counts": []})
-        class_ = number(request, "class", 0, 0, classes - 1)
+        class_ = number(request, "class", -1, 0, _EVER)
+        classes = self.service.classes()
+        if class_ >= 0 and class_ not in classes:
+            raise Refusal(400, "BadRequest", f"class={class_} is none of the {len(classes)} classes.")
         offset = number(request, "offset", 0, 0, _EVER)
-        limit = number(request, "limit", 60, 1, limits.PAGE)
-        found = await done(self.desk.guesses(class_, offset, limit))
+        limit = number(request, "limit", 60, 1, requests.PAGE)
+        least = share(request, "least", THRESHOLD)
+        found = await done(self.service.guesses(class_ if class_ >= 0 else None, least, offset, limit))
+        return answer(found)
+
+    async def _guess_levels(self, request: Request) -> Response:
+        found = await done(self.service.guess_levels())
         return answer(found)
 
     async def _disagreements(self, request: Request) -> Response:
-        found = await done(self.desk.disagreements())
+        found = await done(self.service.disagreements())
         return answer(found)
 
     async def _image(self, request: Request) -> Response:
@@ -203,7 +206,9 @@ class App:
     async def _export(self, request: Request) -> Response:
         if wait := self._exports.take(session_of(request).id):
             raise too_many(wait, "exports")
-        return await self._downloads.respond(request.path_params["format"])
+        none = request.query_params.get("guesses") == "none"
+        guesses = None if none else share(request, "guesses", THRESHOLD)
+        return await self._downloads.respond(request.path_params["format"], guesses)
 
     # news
 
@@ -212,15 +217,15 @@ class App:
 
     async def _live(self, request: Request) -> Response:
         if request.method != "GET":
-            raise Refused(405, "BadMethod", "A stream has no end to measure.", {"Allow": "GET"})
+            raise Refusal(405, "BadMethod", "A stream has no end to measure.", {"Allow": "GET"})
         return self.hub.stream(session_of(request).id, {"panel": await self._numbers()})
 
     def _heard(self, kind: str) -> None:
-        """Hear from the desk, in its thread, that something has changed."""
+        """Hear from the service, in its thread, that something has changed."""
         if self._loop is None:
             return
         if kind == "classes":
-            self.hub.say_soon("classes", self._class_list())
+            self.hub.say_soon("classes", class_rows(self.service.classes()))
         elif kind == "ranking":
             self.hub.say_soon("ranking", {})
         with suppress(RuntimeError):  # it has just been closed
@@ -236,7 +241,7 @@ class App:
             await asyncio.sleep(_TELL)
 
     async def _numbers(self) -> dict[str, Any]:
-        return self._with_trainer(await done(self.desk.panel()))
+        return self._with_trainer(await done(self.service.panel()))
 
     def _with_trainer(self, panel: dict[str, Any]) -> dict[str, Any]:
         return {**panel, "trainer": self._trainer().as_json()}
@@ -249,31 +254,35 @@ class App:
     async def _icon(self, request: Request) -> Response:
         return self._files.respond(request, "icon.svg")
 
-    def _class_list(self) -> list[dict[str, Any]]:
-        return [{"id": class_, "name": name} for class_, name in enumerate(self.desk.classes())]
-
     def _questions(self, questions: list[Question]) -> list[dict[str, Any]]:
         # not why they are asked: nobody should answer an audit question with more care than others
-        return [{"item": question.item, "name": self.desk.names[question.item]} for question in questions]
+        return [{"item": question.item, "name": self.service.names[question.item]} for question in questions]
 
     def _act(self, act: Act | None) -> dict[str, Any] | None:
-        return None if act is None else act_json(act, self.desk.names)
+        return None if act is None else act_json(act, self.service.names, self.service.classes())
 
     def _item(self, request: Request) -> int:
-        item: int = request.path_params["item"]
-        if not 0 <= item < len(self.desk.names):
-            raise Refused(404, "NoItem", f"There is no image {item}.")
-        return item
+        return item_id(request, len(self.service.names))
 
 
 async def done(future: Future[T]) -> T:
-    """Wait for the desk without holding up the loop."""
+    """Wait for the service without holding up the loop."""
     return await asyncio.wrap_future(future)
 
 
-def session_of(request: Request) -> Session:
-    """Return the session, which the guard has made sure of."""
-    session: Session = request.state.session
+def share(request: Request, name: str, default: float) -> float:
+    """Read a share from the query, from 0 to 1, or refuse."""
+    word = request.query_params.get(name)
+    if word is None:
+        return default
+    if not re.fullmatch(r"0(\.\d{1,9})?|1(\.0{1,9})?", word, re.ASCII):
+        raise Refusal(400, "BadRequest", f"{name}={word[:40]!r} is not a share from 0 to 1, as in {default}.")
+    return float(word)
+
+
+def session_of(request: Request) -> BrowserSession:
+    """Return the session, which the middleware has made sure of."""
+    session: BrowserSession = request.state.session
     return session
 
 

@@ -1,49 +1,63 @@
-"""The numbers of the live panel. What costs time is kept until the model or the audit answers change."""
+"""The numbers of the live panel. What costs time is kept until the model, the classes or the audit answers change."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from deepbass.label.acts import Act
-from deepbass.label.estimate import error_estimate, good_enough, standstill
+from deepbass.label.class_list import ClassList
+from deepbass.label.estimate import Estimate, error_estimate, good_enough, standstill
+from deepbass.label.guesses import THRESHOLD, guesses_of
 from deepbass.label.ledger import Ledger
-from deepbass.label.models import Model, audited
 from deepbass.label.project import SOURCE, Project
+from deepbass.label.trained_models import Model, audited
 
 _POINTS = 40  # of the curve of the error: it is sent with every receipt, and its chart is small
 
 
 class Panel:
-    """Adds up what people and model have done so far. Used by the desk's thread only."""
+    """Adds up what people and model have done so far. Used by the service's thread only."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, gone: Collection[int] = ()) -> None:
         self._project = project
+        self._gone = gone
         self._target = project.settings.target_error
         self._model: Model | None = None
         self._of_model: dict[str, Any] = self._look_at(None)
-        self._audit: dict[str, Any] | None = None
-        self._stale = True  # whether the estimate must be made anew
+        self._error: dict[str, Any] = {}
+        self._stale = True  # whether the error must be estimated anew
 
     def heard(self, act: Act, ledger: Ledger) -> None:
         """Take note of an act: most do not concern the audit, whose estimate then holds."""
         self._stale = self._stale or act.why == "audit" or act.item in ledger.reserve
 
-    def numbers(self, ledger: Ledger, classes: int, model: Model | None) -> dict[str, Any]:
-        """Return the panel but for what the trainer is doing, which changes on its own."""
+    def reclassed(self) -> None:
+        """Take note that the classes have changed."""
+        self._stale = True
+
+    def numbers(self, ledger: Ledger, classes: ClassList, model: Model | None) -> dict[str, Any]:
+        """Return the panel but for what the trainer is doing, which changes on its own.
+
+        A model that has been resolved to other classes is another one here.
+        """
         if model is not self._model:
             self._model, self._of_model, self._stale = model, self._look_at(model), True
         if self._stale:
-            self._audit, self._stale = _estimate(model, ledger), False
+            self._error, self._stale = _error(model, ledger), False
         kinds, by_class, answered = ledger.by_kind, ledger.by_class, ledger.answered
         return {
             "labels": ledger.labels,
-            "by_class": [by_class.get(class_, 0) for class_ in range(classes)],
+            "by_class": {class_: by_class.get(class_, 0) for class_ in classes.ids},
             "answers": sum(answered.values()),
             "skipped": kinds.get("skip", 0),
             "unsure": kinds.get("unsure", 0),
             "flagged": kinds.get("flag", 0),
+            "flagged_labels": sum(ledger.label(item) is not None for item in ledger.flags()),
             "median_seconds": ledger.median_seconds,
-            "audit": self._audit,
+            "threshold": THRESHOLD,
+            "pseudo": len(guesses_of(model, ledger, THRESHOLD, self._gone)),
+            **self._error,
             "target": self._target,
             **self._of_model,
             "people": [
@@ -52,63 +66,64 @@ class Panel:
                 if name != SOURCE
             ],
             "disagreements": len(ledger.disagreements()),
-            "ready": self._ready(ledger, classes) if model is None else None,
+            "ready": self._ready(ledger) if model is None else None,
         }
 
-    def _ready(self, ledger: Ledger, classes: int) -> dict[str, Any] | None:
-        needs = self._project.needs(ledger, classes)
-        if classes >= 2 and not needs:
+    def _ready(self, ledger: Ledger) -> dict[str, Any] | None:
+        if self._project.ready(ledger):
             return None
+        needs = self._project.needs(ledger)
         return {"need": [{"class": need.class_, "have": need.have, "need": need.need} for need in needs]}
 
     def _look_at(self, model: Model | None) -> dict[str, Any]:
         if model is None:
-            return {
-                "pseudo": 0,
-                "known_to_model": 0,
-                "iteration": 0,
-                "good_enough": None,
-                "standstill": None,
-                "history": [],
-            }
+            return {"known_to_model": 0, "iteration": 0, "good_enough": None, "standstill": None}
         still = standstill(model.ranking, self._target)
         return {
-            "pseudo": int(model.ranking.member.sum()),
             "known_to_model": model.ranking.known,
             "iteration": model.iteration,
             # the estimates that were written down with the commits, and no other: looking oftener would be cheating
             "good_enough": good_enough(model.estimates(), self._target),
             "standstill": still.evidence if still else None,
-            "history": _history(model),
         }
 
 
-def _estimate(model: Model | None, ledger: Ledger) -> dict[str, Any] | None:
+def _error(model: Model | None, ledger: Ledger) -> dict[str, Any]:
+    """Estimate the newest model's error, and put it at the end of what it was with fewer labels.
+
+    One number for headline and chart: the chart ends with the headline, and without one there is no chart.
+    """
     estimate = error_estimate(model.ranking.predicted, ledger.audit_labels()) if model else None
-    if estimate is None:
-        return None
+    if model is None or estimate is None:
+        return {"audit": None, "history": []}
+    now = _point(model.ranking.known, estimate)
+    curve: list[dict[str, float]] = []
+    for step in model.history():
+        then, known = audited(step), step.metrics.get("known")
+        if then is not None and known is not None:
+            _add(curve, _point(int(known), then))
+    _add(curve, now)
+    return {"audit": {"n": estimate.n, "errors": estimate.errors, **now}, "history": _thinned(curve)}
+
+
+def _add(curve: list[dict[str, float]], point: dict[str, float]) -> None:
+    """Add the next point in time; of those with the same number of labels the last one stays."""
+    if curve and curve[-1]["labels"] == point["labels"]:
+        curve.pop()
+    curve.append(point)
+
+
+def _point(labels: int, error: Estimate) -> dict[str, float]:
     return {
-        "n": estimate.n,
-        "errors": estimate.errors,
-        "estimate": estimate.estimate,
-        "low": estimate.low,
-        "high": estimate.high,
+        "labels": labels,
+        "estimate": round(error.estimate, 5),
+        "low": round(error.low, 5),
+        "high": round(error.high, 5),
     }
 
 
-def _history(model: Model) -> list[dict[str, float]]:
-    """List the error against the number of labels: the last step with each number counts."""
-    points: dict[int, dict[str, float]] = {}
-    for step in model.history():
-        estimate, known = audited(step), step.metrics.get("known")
-        if estimate is not None and known is not None:
-            points[int(known)] = {
-                "labels": int(known),
-                "estimate": round(estimate.estimate, 5),
-                "low": round(estimate.low, 5),
-                "high": round(estimate.high, 5),
-            }
-    curve = [points[labels] for labels in sorted(points)]
+def _thinned(curve: list[dict[str, float]]) -> list[dict[str, float]]:
+    """Leave as many points as can be told apart, with both ends."""
     if len(curve) <= _POINTS:
         return curve
     return [curve[round(place * (len(curve) - 1) / (_POINTS - 1))] for place in range(_POINTS)]

@@ -1,36 +1,49 @@
-"""What the page looks through: earlier answers, the model's guesses, disagreements. Used by the desk's thread only."""
+"""What the page looks through: earlier answers, guesses, disagreements. Used by the service's thread only."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deepbass.core.labels import NO_IDS
 from deepbass.label.acts import Act
 from deepbass.label.agreement import agreements
+from deepbass.label.class_list import ClassList
+from deepbass.label.guesses import THRESHOLD, Level, guesses_of
 from deepbass.label.ledger import Ledger, Only
-from deepbass.label.models import Model
-from deepbass.label.project import SOURCE
+from deepbass.label.trained_models import Model
 
 _CARDS = 200  # disagreements shown at a time: as they are settled, others follow
 
 
-def act_json(act: Act, names: Sequence[str]) -> dict[str, Any]:
-    """Describe what undo would take back."""
-    return {"uid": act.uid, "item": act.item, "kind": act.kind, "class": act.class_, "name": names[act.item]}
+def act_json(act: Act, names: Sequence[str], classes: ClassList) -> dict[str, Any]:
+    """Describe an act; where its class was removed it has none, but ``removed`` tells what that was called."""
+    class_ = None if act.class_ is None else classes.resolve(act.class_)
+    described = {"uid": act.uid, "item": act.item, "kind": act.kind, "class": class_, "name": names[act.item]}
+    if act.class_ is not None and class_ is None:
+        described["removed"] = classes.name(act.class_)
+    return described
 
 
 def history(
-    ledger: Ledger, names: Sequence[str], before: int | None, limit: int, annotator: str | None, only: Only | None
+    ledger: Ledger,
+    names: Sequence[str],
+    classes: ClassList,
+    before: int | None,
+    limit: int,
+    annotator: str | None,
+    only: Only | None,
 ) -> dict[str, Any]:
     """List earlier answers, newest first."""
     acts = ledger.history(before, limit + 1, annotator, only)
     rows = [
         {
-            **act_json(act, names),
+            **act_json(act, names, classes),
             "id": act.id,
             "annotator": act.annotator,
             "at": act.at,
@@ -53,83 +66,89 @@ def guess_json(model: Model | None, item: int) -> dict[str, Any] | None:
     }
 
 
+def levels_json(levels: Sequence[Level]) -> dict[str, Any]:
+    """Describe what thresholds would give."""
+
+    def described(level: Level) -> dict[str, Any]:
+        unknown = {"n": 0, "errors": 0, "estimate": None, "low": None, "high": None}
+        error = unknown if level.error is None else asdict(level.error)
+        return {"confidence": level.confidence, "guesses": level.guesses, **error}
+
+    return {"default": THRESHOLD, "levels": [described(level) for level in levels]}
+
+
 class Guesses:
     """What the model labelled itself and nobody has said anything about, most doubtful first."""
 
-    def __init__(self) -> None:
-        self._of: tuple[Model, int] | None = None
-        self._by_class: list[NDArray[np.int64]] = []
+    def __init__(self, gone: Collection[int] = ()) -> None:
+        self._gone = gone
+        self._of: tuple[Model | None, int, float] | None = None
+        self._ids: NDArray[np.int64] = NO_IDS
 
     def page(
         self,
         model: Model | None,
         ledger: Ledger,
         names: Sequence[str],
-        classes: int,
+        classes: ClassList,
         class_: int,
+        least: float,
         offset: int,
         limit: int,
     ) -> dict[str, Any]:
-        """List some guesses of a class, and count all."""
-        if model is None:
-            return {"items": [], "total": 0, "counts": [0] * classes}
-        if self._of is None or self._of[0] is not model or self._of[1] != ledger.last or len(self._by_class) != classes:
-            self._of, self._by_class = (model, ledger.last), _by_class(model, ledger, classes)
-        chosen = self._by_class[class_]
+        """List some guesses of a class, and count those of every class.
+
+        Guesses about images of the audit reserve count as all others do, but are not shown (``kept`` is their number):
+        people would mend the wrong ones, and the images left to measure the error with would be the right ones.
+        """
+        if self._of is None or self._of[0] is not model or self._of[1:] != (ledger.last, least):
+            ids = guesses_of(model, ledger, least, self._gone)
+            if model is not None:
+                ids = ids[np.argsort(-model.ranking.entropy[ids], kind="stable")]
+            self._of, self._ids = (model, ledger.last, least), ids
+        guessed = model.ranking.guess[self._ids] if model is not None else NO_IDS
+        chosen = self._ids[guessed == class_].tolist()
+        shown = [item for item in chosen if item not in ledger.reserve]
         items = []
-        for item in chosen[offset : offset + limit].tolist():
+        for item in shown[offset : offset + limit]:
             guess = guess_json(model, item) or {}
             items.append({"item": item, "name": names[item], "guess": guess.pop("class"), **guess})
-        return {"items": items, "total": len(chosen), "counts": [len(each) for each in self._by_class]}
+        counts = {class_: int((guessed == class_).sum()) for class_ in classes.ids}
+        return {
+            "items": items,
+            "total": len(chosen),
+            "kept": len(chosen) - len(shown),
+            "counts": counts,
+            "threshold": THRESHOLD,
+        }
 
 
 class Disagreements:
     """Where people differ, and how far they agree."""
 
     def __init__(self) -> None:
-        self._of = -1
+        self._of = (-1, -1)
         self._found: dict[str, Any] = {}
 
     def all(self, ledger: Ledger, names: Sequence[str]) -> dict[str, Any]:
         """List what is to be settled, and compare every two people."""
-        if ledger.last != self._of:
-            self._of, self._found = ledger.last, _disagreements(ledger, names)
+        if self._of != (ledger.last, ledger.reopened):
+            self._of, self._found = (ledger.last, ledger.reopened), _disagreements(ledger, names)
         return self._found
 
 
-def _by_class(model: Model, ledger: Ledger, classes: int) -> list[NDArray[np.int64]]:
-    ranking = model.ranking
-    shown = ranking.member & (ranking.guess >= 0)
-    known = [item for item in ledger.known_items() if item < len(shown)]
-    shown[known] = False
-    for item, refused in ledger.vetoes().items():
-        if item < len(shown) and int(ranking.guess[item]) in refused:
-            shown[item] = False
-    ids = np.flatnonzero(shown)
-    ids = ids[np.argsort(-ranking.entropy[ids], kind="stable")]
-    return [ids[ranking.guess[ids] == class_] for class_ in range(classes)]
-
-
 def _disagreements(ledger: Ledger, names: Sequence[str]) -> dict[str, Any]:
-    items = [
-        {
-            "item": item,
-            "name": names[item],
-            "answers": [{"annotator": who, "class": class_} for who, class_ in ledger.answers(item).items()],
-        }
-        for item in ledger.disagreements()[:_CARDS]
-    ]
-    labels: dict[str, dict[int, int]] = {}
-    for item in ledger.known_items():
-        answers = ledger.answers(item)
-        if len(answers) > 1:
-            for who, class_ in answers.items():
-                if who != SOURCE:
-                    labels.setdefault(who, {})[item] = class_
-    agreement = [
-        {"people": list(people), "n": found.n, "kappa": found.kappa} for people, found in agreements(labels).items()
-    ]
-    return {"items": items, "agreement": agreement}
+    def opinions(item: int) -> list[dict[str, Any]]:
+        answers = ledger.answers(item, brought=False)
+        return [{"annotator": annotator, "class": class_} for annotator, class_ in answers.items()]
+
+    pairs = agreements(ledger.labels_by_person())
+    return {
+        "items": [
+            {"item": item, "name": names[item], "answers": opinions(item)} for item in ledger.disagreements()[:_CARDS]
+        ],
+        "agreement": [{"people": list(people), "n": pair.n, "kappa": pair.kappa} for people, pair in pairs.items()],
+    }
 
 
 def _number(value: np.floating[Any]) -> float | None:

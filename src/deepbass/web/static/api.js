@@ -1,23 +1,71 @@
-/** The server's side of the page: one function a request, one kind of error. */
+/** The server's side of the page: one function per request, what it sends as types, one kind of error. */
 
 const PATIENCE = 15_000; // milliseconds until a request counts as failed
 
 /** How the server is doing: unreachable, in trouble (an error of its own), refusing this browser, or fine.
  * @typedef {"ok"|"unreachable"|"trouble"|"loggedout"|"refused"} Reach */
 
-/** @typedef {{item: number, name: string}} Question */
-/** @typedef {{uid: string, item: number, kind: string, class?: number, undoes?: string, seconds?: number,
- *   saw_guess?: boolean, why?: string}} Act */
-/** @typedef {{saved: string[], refused: {uid: string, reason: string}[], questions: Question[],
- *   panel: import("./store.js").Panel|null, last: object|null}} Receipt */
+/**
+ * @typedef {{id: number, name: string}} ClassName
+ * @typedef {ClassName & {labels: number}} CountedClass
+ * @typedef {ClassName & {existing: boolean, change: number|null}} AddedClass
+ * @typedef {{change: number, labels: number}} ClassChange change: the number by which it is taken back
+ * @typedef {{name: string, id?: string, items: number, classes: ClassName[], annotator: string, several: boolean,
+ *   target: number|null, audit: number, twice: number, login: boolean}} Project
+ *
+ * @typedef {{item: number, name: string}} Question
+ * @typedef {{questions: Question[], empty: string|null}} Questions empty: why there is nothing to ask
+ *
+ * @typedef {"label"|"skip"|"unsure"|"flag"|"unflag"|"veto"|"settle"|"undo"} ActKind
+ * @typedef {{uid: string, item: number, kind: ActKind, class?: number|null, undoes?: string, seconds?: number,
+ *   saw_guess?: boolean, why?: string}} Act
+ * @typedef {{uid: string, item: number, name: string, kind: ActKind, class: number|null}} Last what undo takes back
+ * @typedef {{saved: string[], refused: {uid: string, reason: string}[], questions?: Question[], panel: Panel|null,
+ *   last: Last|null}} Receipt
+ * @typedef {{id: number, uid: string, item: number, name: string, kind: ActKind, class: number|null, annotator: string,
+ *   at: string, label: number|null}} HistoryRow
+ * @typedef {{acts: HistoryRow[], more: boolean}} HistoryPage
+ *
+ * @typedef {{class: number, confidence: number, entropy: number}} Guess
+ * @typedef {{item: number, name: string, guess: number, confidence: number, entropy: number}} GuessRow
+ * @typedef {Record<number, number>} ByClass a number for every class, by its id; 0 where there is none
+ * @typedef {{items: GuessRow[], total: number, counts: ByClass, threshold: number}} GuessesPage
+ * @typedef {{confidence: number, guesses: number, n: number, errors: number, estimate: number|null, low: number|null,
+ *   high: number|null}} GuessLevel guesses that are at least so sure; n: test questions that the model was so sure of
+ * @typedef {{default: number, levels: GuessLevel[]}} GuessLevels by rising confidence
+ *
+ * @typedef {{item: number, name: string, answers: {annotator: string, class: number}[]}} Disagreement
+ * @typedef {{people: string[], n: number, kappa: number|null}} Agreement
+ * @typedef {{items: Disagreement[], agreement: Agreement[]}} Disagreements
+ *
+ * @typedef {{n: number, errors: number, estimate: number, low: number, high: number, labels: number}} Audit the newest
+ *   model's answers to the test questions; labels: how many it was trained with
+ * @typedef {{labels: number, estimate: number, low: number, high: number}} ErrorPoint
+ * @typedef {{doing: string, share: number|null, restarts: number, error: string|null, note?: string|null}} Trainer
+ * @typedef {{labels: number, by_class: ByClass, answers: number, skipped: number, unsure: number, flagged: number,
+ *   flagged_labels: number, threshold: number, pseudo: number, known_to_model: number, iteration: number,
+ *   median_seconds: number|null, audit: Audit|null, target: number|null, good_enough: string|null, standstill: string|null,
+ *   history: ErrorPoint[], trainer: Trainer, people: {name: string, labels: number}[], disagreements: number,
+ *   ready: {need: {class: number, have: number, need: number}[]}|null}} Panel flagged_labels: of the flagged images,
+ *   those with a label; pseudo: guesses of at least the threshold on images without one
+ *
+ * @typedef {Record<string, string|number|null>} Query what is empty is not asked
+ * @typedef {ReturnType<typeof createApi>} Api
+ */
+
+/** @typedef {{error?: string, kind?: string, labels?: number}} Told what a refusal says; labels: how many there are */
 
 export class ApiError extends Error {
-  /** @param {string} message @param {number} [status] 0: no answer came @param {number} [pause] seconds to wait */
-  constructor(message, status = 0, pause = 0) {
+  /**
+   * @param {string} message @param {number} [status] 0: no answer came @param {number} [pause] seconds to wait
+   * @param {Told} [told]
+   */
+  constructor(message, status = 0, pause = 0, told = {}) {
     super(message);
     this.name = "ApiError";
     this.status = status;
     this.pause = pause;
+    this.told = told;
   }
 
   /** @returns {Reach} */
@@ -33,6 +81,12 @@ export class ApiError extends Error {
  * @param {(reach: Reach, message: string) => void} onReach told after every request
  */
 export function createApi(onReach) {
+  /**
+   * @template Answer
+   * @param {string} path
+   * @param {object} [body] if there is one, it is sent by POST
+   * @returns {Promise<Answer>}
+   */
   async function call(path, body) {
     const giveUp = new AbortController();
     const timer = setTimeout(() => giveUp.abort(), PATIENCE);
@@ -50,24 +104,41 @@ export function createApi(onReach) {
   }
 
   return {
+    /** @returns {Promise<Project>} */
     project: () => call("/api/project"),
+    /** @returns {Promise<Panel>} */
     panel: () => call("/api/panel"),
+    /** @returns {Promise<Last|null>} */
     last: () => call("/api/last"),
+    /** @returns {Promise<Disagreements>} */
     disagreements: () => call("/api/disagreements"),
-    /** @param {number} count */
+    /** @param {number} count @returns {Promise<Questions>} */
     next: (count) => call(`/api/next?count=${count}`),
-    /** @param {number} item */
+    /** @param {number} item @returns {Promise<{guess: Guess|null}>} */
     guess: (item) => call(`/api/guess/${item}`),
-    /** @param {Object<string, any>} query */
+    /** @param {Query} query @returns {Promise<HistoryPage>} */
     history: (query) => call(`/api/history?${ask(query)}`),
-    /** @param {Object<string, any>} query */
+    /** @param {Query} query @returns {Promise<GuessesPage>} */
     guesses: (query) => call(`/api/guesses?${ask(query)}`),
-    /** @param {string} name */
+    /** @returns {Promise<GuessLevels>} */
+    guessLevels: () => call("/api/guess-levels"),
+    /** @returns {Promise<{classes: CountedClass[]}>} */
+    classes: () => call("/api/classes"),
+    /** @param {string} name @returns {Promise<AddedClass>} */
     addClass: (name) => call("/api/classes", { name }),
+    /** @param {number} id @param {string} name @returns {Promise<ClassName & {change: number}>} */
+    renameClass: (id, name) => call(`/api/classes/${id}/rename`, { name }),
+    /** @param {number} id @param {number} into @returns {Promise<ClassChange>} */
+    mergeClasses: (id, into) => call(`/api/classes/${id}/merge`, { into }),
+    /** @param {number} id @param {number} labels that the person knows to be lost @returns {Promise<ClassChange>} */
+    removeClass: (id, labels) => call(`/api/classes/${id}/remove`, { labels }),
+    /** @param {number} change @returns {Promise<{classes: ClassName[]}>} */
+    undoClassChange: (change) => call("/api/classes/undo", { change }),
     /** @param {Act[]} acts @param {number} want further ones @param {number[]} holding @returns {Promise<Receipt>} */
     acts: (acts, want, holding) => call("/api/acts", { acts, want, holding }),
-    /** @param {string} name @param {string} password */
+    /** @param {string} name @param {string} password @returns {Promise<void>} */
     login: (name, password) => call("/login", { name, password }),
+    /** @returns {Promise<void>} */
     logout: () => call("/logout", {}),
   };
 }
@@ -77,9 +148,10 @@ export function pictureAddress(item, side) {
   return `/image/${item}?side=${side}`;
 }
 
+/** @param {string} path @param {object|undefined} body @param {AbortSignal} signal */
 async function request(path, body, signal) {
-  const headers = { Accept: "application/json", "X-Deepbass": "1" };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const headers = new Headers({ Accept: "application/json", "X-Deepbass": "1" });
+  if (body !== undefined) headers.set("Content-Type", "application/json");
   const response = await fetch(path, {
     method: body === undefined ? "GET" : "POST",
     headers,
@@ -93,13 +165,16 @@ async function request(path, body, signal) {
   return response.json(); // an answer cut off in the middle fails here: to the page, none came
 }
 
+/** @param {Response} response */
 async function failure(response) {
-  const said = await response.json().then((read) => read && read.error, () => null);
+  /** @type {Told} */
+  const told = await response.json().then((read) => read ?? {}, () => ({}));
   const pause = Number(response.headers.get("Retry-After")) || 0;
-  return new ApiError(said || `The server answered ${response.status}.`, response.status, pause);
+  return new ApiError(told.error || `The server answered ${response.status}.`, response.status, pause, told);
 }
 
+/** @param {Query} query */
 function ask(query) {
-  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== "");
   return new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
 }

@@ -1,21 +1,26 @@
 /** The view that asks: one picture, one key, the next picture. */
 
-import { button, el, named, put, say } from "./dom.js";
+import { action, button, el, named, put, say } from "./dom.js";
 import { createPicker } from "./classes.js";
 import { createStage } from "./stage.js";
-import { className } from "./store.js";
+import { className, hasModel } from "./store.js";
 import { counted, listed, percent } from "./words.js";
 
 const OLD = 60_000; // milliseconds in the background after which questions in hand are asked for again
 const RENEW = 240_000; // well within the ten minutes for which a question is ours
 const AGAIN = 15_000; // between looks when there was nothing to ask
 
-/** @param {any} app */
+/**
+ * @typedef {import("./api.js").Guess} Guess
+ * @typedef {import("./api.js").Question} Question
+ */
+
+/** @param {import("./main.js").App} app */
 export function createAskView(app) {
   const { store, feed, acts, api, announce } = app;
   let spent = 0; // milliseconds with this question before their eyes
   let since = /** @type {number|null} */ (null); // when the clock was set going; null: it stands
-  let guess = /** @type {{class: number, confidence: number}|null} */ (null);
+  let guess = /** @type {Guess|null} */ (null);
   let sawGuess = false;
   let active = false;
 
@@ -25,21 +30,20 @@ export function createAskView(app) {
   const start = el("p", { class: "start", role: "note" });
   const nothing = el("div", { class: "nothing", hidden: true });
   const picker = createPicker({
-    store, label: "Classes", onPick: label, addClass: app.addClass, onLeave: () => root.focus({ preventScroll: true }),
+    store, label: "Classes", onPick: label, onLeave: () => root.focus({ preventScroll: true }),
+    change: { add: app.addClass, edit: () => app.classDialog.open() },
   });
 
-  const act = (words, key, shortcut, click, more = {}) =>
-    button({ label: words, key, shortcut, click, class: "action", ...more });
-  const zoomButton = act("Zoom", "Z", "Z", toggleZoom, { "aria-pressed": "false" });
-  const flagButton = act("Flag", "F", "F", flag, { "aria-pressed": "false" });
-  const guessButton = act("Show guess", "G", "G", () => void showGuess(), { "aria-pressed": "false" });
-  const fullButton = act("Full screen", "⇧F", "Shift+F", toggleFull, { "aria-pressed": "false" });
+  const zoomButton = action("Zoom", "Z", "Z", toggleZoom, { "aria-pressed": "false" });
+  const flagButton = action("Flag", "F", "F", flag, { "aria-pressed": "false" });
+  const guessButton = action("Show guess", "G", "G", () => void showGuess(), { "aria-pressed": "false" });
+  const fullButton = action("Full screen", "⇧F", "Shift+F", toggleFull, { "aria-pressed": "false" });
   fullButton.hidden = !document.fullscreenEnabled;
   const actions = el(
     "div", { class: "actions", role: "group", "aria-label": "Other answers and tools" },
-    act("Skip", "Space", "Space", () => answer("skip")),
-    act("Don’t know", "D", "D", () => answer("unsure")),
-    act("Undo", "U", "U Backspace Control+Z", () => void acts.undo()),
+    action("Skip", "Space", "Space", () => answer("skip")),
+    action("Don’t know", "D", "D", () => answer("unsure")),
+    action("Undo", "U", "U Backspace Control+Z", () => void acts.undo()),
     flagButton, guessButton, zoomButton, fullButton,
   );
   const root = el(
@@ -130,7 +134,7 @@ export function createAskView(app) {
     answer("label", id);
   }
 
-  /** @param {string} kind @param {number} [id] */
+  /** @param {"label"|"skip"|"unsure"} kind @param {number} [id] */
   function answer(kind, id) {
     const question = feed.current();
     if (!question || !active || !stage.isSeen()) return; // what nobody has seen yet, nobody can answer
@@ -140,14 +144,18 @@ export function createAskView(app) {
     if (kind === "label") void compareWithGuess(question.item, id, known);
   }
 
-  /** Say after the answer what the model had thought, where that was something else. */
+  /**
+   * Say after the answer what the model had thought, where that was something else.
+   * @param {number} item @param {number|undefined} id @param {Guess|null} known
+   */
   async function compareWithGuess(item, id, known) {
-    if (!(store.get().panel?.iteration > 0)) return;
+    if (!hasModel(store.get())) return;
     const its = known ?? (await askGuess(item));
     if (!its || its.class === id) return;
-    app.bar.addNote(item, `the model had guessed ${className(store.get().project, its.class)}`);
+    app.bar.addNote(item, `the model’s guess: ${className(store.get().project, its.class)}`);
   }
 
+  /** @param {number} item */
   async function askGuess(item) {
     try {
       return (await api.guess(item)).guess;
@@ -160,13 +168,18 @@ export function createAskView(app) {
   async function showGuess() {
     const question = feed.current();
     if (!question) return;
-    if (!hint.hasChildNodes()) return revealGuess(question);
-    put(hint); // hidden again, but not unseen: sawGuess stays
+    if (hint.hasChildNodes()) hideGuess();
+    else await revealGuess(question);
+  }
+
+  function hideGuess() {
+    put(hint); // not unseen: sawGuess stays
     picker.mark(null);
     guess = null;
     press(guessButton, false);
   }
 
+  /** @param {Question} question */
   async function revealGuess(question) {
     const its = await askGuess(question.item);
     if (feed.current()?.item !== question.item) return;
@@ -180,9 +193,9 @@ export function createAskView(app) {
     sawGuess = true;
     picker.mark(its.class);
     const name = className(store.get().project, its.class);
-    put(hint, el("span", {}, "Guess: ", named(name), ` (${percent(its.confidence ?? 0)})`),
+    put(hint, el("span", {}, "Guess: ", named(name), ` (${percent(its.confidence)})`),
       button({ label: "Accept", key: "Enter", shortcut: "Enter", class: "plain", click: accept }));
-    announce(`The model’s guess: ${name}, ${percent(its.confidence ?? 0)}. Enter accepts it.`);
+    announce(`The model’s guess: ${name}, ${percent(its.confidence)}. Enter accepts it.`);
   }
 
   function accept() {
@@ -208,7 +221,7 @@ export function createAskView(app) {
     change.catch(() => announce("Full screen is not possible here."));
   }
 
-  /** Say before training starts what it still needs. */
+  /** Say before training starts what it still needs. @param {import("./store.js").State} state */
   function drawStart({ project, panel }) {
     say(start, needed(project, panel));
     start.hidden = start.textContent === "";
@@ -226,6 +239,7 @@ export function createAskView(app) {
   }, AGAIN);
   store.watch((state, change) => {
     if (change.project || change.panel) drawStart(state);
+    if (guess && !state.project.classes.some(({ id }) => id === guess?.class)) hideGuess(); // its class is gone
     if (change.reach && !feed.current()) explain();
   });
 
@@ -245,9 +259,9 @@ export function createAskView(app) {
     },
     /** @type {import("./keys.js").KeyMap} */
     keys: {
-      digit: (key) => {
+      digit: (/** @type {string} */ key) => {
         const id = picker.classOf(key);
-        if (id !== undefined) label(id);
+        return id === undefined ? false : label(id);
       },
       space: () => answer("skip"),
       d: () => answer("unsure"),
@@ -255,13 +269,17 @@ export function createAskView(app) {
       f: flag,
       "shift+f": toggleFull,
       z: toggleZoom,
-      enter: accept,
+      enter: () => (guess ? accept() : false),
+      e: () => app.classDialog.open(),
       "/": () => picker.focusFilter(),
     },
   };
 }
 
-/** Say what training waits for; "" if for nothing. */
+/**
+ * Say what training waits for; "" if for nothing.
+ * @param {import("./api.js").Project} project @param {import("./api.js").Panel|null} panel
+ */
 function needed(project, panel) {
   if (project.classes.length === 0) return "What are the classes? Add at least two to begin.";
   if (project.classes.length === 1) return "Add a second class to begin.";
@@ -275,6 +293,7 @@ function needed(project, panel) {
   return `Training starts by itself when every class has a few labels. ${parts.join("; ")}.`;
 }
 
+/** @param {string} view @param {string} text */
 function link(view, text) {
   return el("a", { href: `#${view}` }, text);
 }

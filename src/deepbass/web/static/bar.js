@@ -5,7 +5,9 @@ import { counted } from "./words.js";
 
 const SLOW = 250; // milliseconds until "Saving…" is said: below that it would only flicker
 
-/** @param {{pictures: any, onUndo: () => void}} options */
+/** @typedef {ReturnType<typeof createBar>} Bar */
+
+/** @param {{pictures: import("./pictures.js").Pictures, onUndo: () => void}} options */
 export function createBar({ pictures, onUndo }) {
   let item = /** @type {number|null} */ (null);
   let timer = 0;
@@ -13,7 +15,7 @@ export function createBar({ pictures, onUndo }) {
   const saved = el("p", { class: "saved", role: "status", "data-state": "saving" }); // until the outbox knows
   const root = el("div", { class: "bar" }, echo, saved);
 
-  const words = (state) => {
+  const words = (/** @type {import("./outbox.js").OutboxState} */ state) => {
     if (state.unkept) return `Keep this page open: ${counted(state.unkept, "answer")} not stored`;
     if (state.failed) return `Offline: ${counted(state.waiting, "answer")} kept here`;
     return state.waiting ? "Saving…" : "Saved";
@@ -28,15 +30,21 @@ export function createBar({ pictures, onUndo }) {
       put(
         echo,
         item !== null && pictures.copy(item),
-        named(group.words, "last"),
-        el("span", { class: "note" }),
+        el("span", { class: "texts" },
+          el("bdi", { class: "name last", title: group.words }, group.words), el("span", { class: "note" })),
         button({ label: "Undo", class: "link", click: onUndo, "aria-label": `Undo: ${group.words}` }),
       );
     },
-    /** Say that something was taken back. @param {import("./acts.js").Group} group */
-    undone(group) {
+    /** Show a change of the classes. @param {import("./acts.js").Change} change */
+    changed({ words }) {
       item = null;
-      put(echo, el("span", {}, "Taken back: ", named(group.words)));
+      const undo = button({ label: "Undo", class: "link", click: onUndo, "aria-label": `Undo: ${words}` });
+      put(echo, el("span", { class: "change" }, words), undo);
+    },
+    /** Say that something was taken back. @param {{words: string}} what */
+    undone({ words }) {
+      item = null;
+      put(echo, el("span", {}, "Taken back: ", named(words)));
     },
     /** @param {string} text */
     note(text) {
@@ -46,7 +54,9 @@ export function createBar({ pictures, onUndo }) {
     /** Add to what is said of an item, if it still is. @param {number} which @param {string} text */
     addNote(which, text) {
       const note = echo.querySelector(".note");
-      if (item === which && note) say(note, text);
+      if (item !== which || !(note instanceof HTMLElement)) return;
+      say(note, text);
+      note.title = text; // where there is no room for all of it
     },
     /** @param {import("./outbox.js").OutboxState} state */
     saved(state) {

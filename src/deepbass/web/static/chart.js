@@ -5,26 +5,28 @@ import { number, percent } from "./words.js";
 
 const SIZE = { width: 320, height: 176, left: 40, right: 12, top: 12, bottom: 34 };
 
-/** @typedef {{labels: number, estimate: number, low: number, high: number}} Point */
+/** @typedef {import("./api.js").ErrorPoint} Point */
 
 /**
  * Draw the curve with its band and the target.
- * @param {Point[]} points by rising number of labels
+ * @param {Point[]} points in order of time; the number of labels may fall, when a class is removed
  * @param {number|null} target
  * @returns {SVGElement}
  */
 export function drawChart(points, target) {
   const { width, height, left, right, top, bottom } = SIZE;
   const last = points[points.length - 1];
-  const most = last.labels;
-  const least = points.length > 1 ? points[0].labels : 0;
+  const most = Math.max(...points.map(({ labels }) => labels));
+  const least = points.length > 1 ? Math.min(...points.map(({ labels }) => labels)) : 0;
   // the band of the first few may be cut off above: what matters is where the curve has come to
   const tallest = Math.max(...points.map(({ estimate }) => estimate * 1.1), last.high, (target ?? 0) * 1.2, 0.01);
   const ticks = niceTicks(Math.min(1, tallest), 4);
   const ceiling = ticks[ticks.length - 1];
-  const x = (labels) => left + ((labels - least) / Math.max(1, most - least)) * (width - left - right);
-  const y = (share) => height - bottom - (Math.min(share, ceiling) / ceiling) * (height - top - bottom);
-  const at = (labels, share) => `${x(labels).toFixed(1)},${y(share).toFixed(1)}`;
+  const [wide, high, span] = [width - left - right, height - top - bottom, Math.max(1, most - least)];
+  const x = (/** @type {number} */ labels) => left + ((labels - least) / span) * wide;
+  const y = (/** @type {number} */ share) => height - bottom - (Math.min(share, ceiling) / ceiling) * high;
+  const at = (/** @type {number} */ labels, /** @type {number} */ share) =>
+    `${x(labels).toFixed(1)},${y(share).toFixed(1)}`;
 
   const band = [...points.map((p) => at(p.labels, p.high)), ...points.map((p) => at(p.labels, p.low)).reverse()];
   return svg(
@@ -41,12 +43,13 @@ export function drawChart(points, target) {
     points.length > 1
       ? [svg("polygon", { class: "band", points: band.join(" ") }),
         svg("polyline", { class: "line", points: points.map((p) => at(p.labels, p.estimate)).join(" ") })]
-      : svg("line", { class: "whisker", x1: x(most), x2: x(most), y1: y(last.low), y2: y(last.high) }),
+      : svg("line", { class: "whisker", x1: x(last.labels), x2: x(last.labels), y1: y(last.low), y2: y(last.high) }),
     target === null ? null : targetLine(target, y),
     svg("circle", { class: "point", cx: x(last.labels), cy: y(last.estimate), r: 3.5 }),
   );
 }
 
+/** @param {number} target @param {(share: number) => number} y */
 function targetLine(target, y) {
   const { width, left, right } = SIZE;
   return [
@@ -73,11 +76,13 @@ export function niceTicks(most, count) {
   return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, index) => index * step);
 }
 
+/** @param {number} least @param {number} most */
 function labelTicks(least, most) {
   const middle = Math.round((least + most) / 2);
   return most - least < 4 ? [most] : [least, middle, most];
 }
 
+/** @param {number} share */
 function tickText(share) {
   return `${Number((share * 100).toFixed(2))}%`;
 }

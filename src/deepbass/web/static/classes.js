@@ -1,19 +1,23 @@
-/** Class buttons with their keys, a filter when there are many, and a field to add one. */
+/** Class buttons with their keys, a filter when there are many, a field to add one, and the way to change them. */
 
 import { button, el, named, put, say } from "./dom.js";
 import { digitKeys } from "./keys.js";
+import { reason } from "./words.js";
 
 const MANY = 10; // more than there are digit keys
 const LONG = 18; // letters: names that need wider buttons to be told apart
 
 /**
- * @param {{store: any, label: string, onPick: (id: number) => void, addClass?: ((name: string) => Promise<void>)|null,
- *   onLeave?: () => void}} options addClass: absent where none can be added; onLeave: the keys go back to the view
+ * @param {{store: import("./store.js").Store, label: string, onPick: (id: number) => void,
+ *   change?: {add: (name: string) => Promise<import("./api.js").AddedClass>, edit: () => void}|null,
+ *   onLeave?: () => void}} options change: absent where classes can only be picked; onLeave: the keys go back to the
+ *   view
  */
-export function createPicker({ store, label, onPick, addClass = null, onLeave = () => {} }) {
+export function createPicker({ store, label, onPick, change = null, onLeave = () => {} }) {
   /** @type {Map<number, HTMLElement>} */
   const buttons = new Map();
-  let keys = new Map();
+  /** @type {Map<string, number>} */
+  let keys = new Map(); // class by digit
   let shown = "";
   let marked = /** @type {number|null} */ (null);
 
@@ -23,7 +27,10 @@ export function createPicker({ store, label, onPick, addClass = null, onLeave = 
   });
   const found = el("p", { class: "hidden-text", role: "status" });
   const list = el("div", { class: "classes", role: "group", "aria-label": label });
-  const adder = addClass ? createAdder(addClass, onLeave) : null;
+  const adder = change && createAdder({ add: change.add, keyOf, onLeave });
+  const editor = change && button({
+    label: "Edit classes", key: "E", shortcut: "E", class: "class opener", click: change.edit,
+  });
   const root = el("div", { class: "picker" }, filter, found, list, adder && adder.form);
 
   store.watch(({ project }, change) => {
@@ -33,17 +40,18 @@ export function createPicker({ store, label, onPick, addClass = null, onLeave = 
     draw(project.classes);
   });
 
+  /** @param {import("./api.js").ClassName[]} classes */
   function draw(classes) {
     keys = digitKeys(classes);
-    const keyOf = new Map([...keys].map(([key, id]) => [id, key]));
     buttons.clear();
     for (const { id, name } of classes) {
-      const key = keyOf.get(id) ?? "";
+      const key = keyOf(id);
       buttons.set(id, button({
         label: named(name), key, shortcut: key, class: "class", title: name, "data-class": id, click: () => onPick(id),
       }));
     }
-    put(list, ...buttons.values(), adder && adder.opener);
+    const openers = adder && el("div", { class: "openers" }, adder.opener, classes.length > 0 && editor);
+    put(list, ...buttons.values(), openers);
     root.classList.toggle("many", classes.length > MANY);
     root.classList.toggle("long", classes.filter(({ name }) => name.length > LONG).length > classes.length / 5);
     filter.hidden = classes.length <= MANY;
@@ -51,6 +59,11 @@ export function createPicker({ store, label, onPick, addClass = null, onLeave = 
     if (adder && !classes.length) adder.open(false);
     narrow();
     mark(marked);
+  }
+
+  /** @param {number} id @returns {string} its digit, or "" */
+  function keyOf(id) {
+    return [...keys].find(([, one]) => one === id)?.[0] ?? "";
   }
 
   const visible = () => [...buttons].filter(([, node]) => !node.hidden);
@@ -62,19 +75,22 @@ export function createPicker({ store, label, onPick, addClass = null, onLeave = 
       node.hidden = wanted !== "" && !name.includes(wanted);
       node.classList.remove("first");
     }
-    if (!wanted) return say(found, "");
+    if (!wanted) {
+      say(found, "");
+      return;
+    }
     // names that begin with what was typed come before names that contain it
     const best = bestMatch(wanted);
-    best?.[1].classList.add("first");
-    return say(found, best ? `Enter takes ${best[1].title}` : "No class has this in its name");
+    best?.node.classList.add("first");
+    say(found, best ? `Enter takes ${best.node.title}` : "No class has this in its name");
   }
 
-  const bestMatch = (wanted) => {
-    const rows = visible();
-    const begins = ([, node]) => node.title.toLowerCase().startsWith(wanted);
-    return rows.find(([, node]) => node.title.toLowerCase() === wanted) ?? rows.find(begins) ?? rows[0];
+  const bestMatch = (/** @type {string} */ wanted) => {
+    const rows = visible().map(([id, node]) => ({ id, node, name: node.title.toLowerCase() }));
+    return rows.find(({ name }) => name === wanted) ?? rows.find(({ name }) => name.startsWith(wanted)) ?? rows.at(0);
   };
 
+  /** @param {KeyboardEvent} event */
   function onFilterKey(event) {
     if (event.isComposing) return;
     if (event.key === "Escape") {
@@ -89,7 +105,7 @@ export function createPicker({ store, label, onPick, addClass = null, onLeave = 
       const best = wanted && !event.repeat ? bestMatch(wanted) : undefined;
       if (!best) return;
       clear();
-      onPick(best[0]); // the field keeps the focus: the next name can be typed at once
+      onPick(best.id); // the field keeps the focus: the next name can be typed at once
     } else if (event.key === "ArrowDown") {
       event.preventDefault();
       visible()[0]?.[1].focus();
@@ -112,13 +128,16 @@ export function createPicker({ store, label, onPick, addClass = null, onLeave = 
     mark,
     /** @param {string} key @returns {number|undefined} the class of a digit key */
     classOf: (key) => keys.get(key),
-    focusFilter() {
-      if (!filter.hidden) filter.focus();
-    },
+    /** @returns {false|void} false: there are so few classes that there is no filter */
+    focusFilter: () => (filter.hidden ? false : filter.focus()),
   };
 }
 
-function createAdder(addClass, onLeave) {
+/**
+ * @param {{add: (name: string) => Promise<import("./api.js").AddedClass>, keyOf: (id: number) => string,
+ *   onLeave: () => void}} options
+ */
+function createAdder({ add: addClass, keyOf, onLeave }) {
   const input = el("input", {
     type: "text", "aria-label": "Name of the new class", placeholder: "Name of the new class", maxlength: 100,
     autocomplete: "off", spellcheck: "false",
@@ -144,14 +163,17 @@ function createAdder(addClass, onLeave) {
     if (!name) return;
     say(problem, "");
     try {
-      await addClass(name);
+      const added = await addClass(name);
+      const key = keyOf(added.id);
+      if (added.existing) say(problem, `“${added.name}” is a class already${key && `: key ${key}`}.`);
       input.value = "";
     } catch (error) {
-      say(problem, `Not added: ${error.message}`);
+      say(problem, `Not added: ${reason(error)}`);
     }
     input.focus();
   }
 
+  /** @param {boolean} focus */
   function open(focus) {
     form.hidden = false;
     opener.hidden = true;

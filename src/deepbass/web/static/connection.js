@@ -5,11 +5,12 @@ import { button, el } from "./dom.js";
 const KEPT = "Go on: answers are kept in this browser and sent when it is back.";
 
 /**
- * @param {{store: any, notices: any, onRetry: () => void, onBack: () => void}} options onRetry: the person wants it
- *   now; onBack: the server answers again
+ * @typedef {import("./api.js").Reach} Reach
+ * @param {{store: import("./store.js").Store, notices: import("./notices.js").Notices, onRetry: () => void,
+ *   onBack: () => void}} options onRetry: the person wants it now; onBack: the server answers again
  */
 export function createConnection({ store, notices, onRetry, onBack }) {
-  let reach = /** @type {import("./api.js").Reach} */ ("ok"); // by the last request of any kind
+  let reach = /** @type {Reach} */ ("ok"); // by the last request of any kind
   let said = "";
   let failed = /** @type {string|null} */ (null); // by the outbox: why answers do not get through
 
@@ -20,6 +21,7 @@ export function createConnection({ store, notices, onRetry, onBack }) {
     else notices.show("reach", { kind: "bad", ...banner(now) });
   }
 
+  /** @param {Reach} now */
   function banner(now) {
     const retry = button({ label: "Try now", class: "plain", click: onRetry });
     if (now === "loggedout") {
@@ -34,7 +36,7 @@ export function createConnection({ store, notices, onRetry, onBack }) {
   }
 
   return {
-    /** A request ended so. @param {import("./api.js").Reach} how @param {string} message */
+    /** A request ended so. @param {Reach} how @param {string} message */
     heard(how, message) {
       if (how === "trouble") return; // of one request only: whoever made it says so
       const back = how === "ok" && reach !== "ok";

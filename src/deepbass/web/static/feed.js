@@ -6,13 +6,15 @@ const LOW = 3; // below this, ask for more without waiting for an answer to carr
 
 /**
  * @typedef {import("./api.js").Question} Question
+ * @typedef {import("./api.js").Questions} Questions
+ * @typedef {ReturnType<typeof createFeed>} Feed
  * @typedef {{begun: number, acts: Set<number>}} Ticket when a request for questions began, and the items whose last
  *   answer it carried
  */
 
 /**
- * @param {{api: any, warm: (question: Question) => void, onChange: () => void}} options
- *   warm: load the picture of a question ahead; onChange: the current question is another one, or there is none
+ * @param {{api: import("./api.js").Api, warm: (question: Question) => void, onChange: () => void}}
+ *   options warm: load the picture of a question ahead; onChange: the current question is another one, or there is none
  */
 export function createFeed({ api, warm, onChange }) {
   let current = /** @type {Question|null} */ (null);
@@ -32,7 +34,8 @@ export function createFeed({ api, warm, onChange }) {
   const ticket = () => ({ begun: (clock += 1), acts: new Set() });
 
   /** Whether the server may still have thought this item open when it made its answer. */
-  const outdated = (item, { begun, acts }) => !acts.has(item) && (answered.get(item) ?? 0) > begun;
+  const outdated = (/** @type {number} */ item, /** @type {Ticket} */ { begun, acts }) =>
+    !acts.has(item) && (answered.get(item) ?? 0) > begun;
 
   /** Take questions that came with a request. @param {Question[]} questions @param {Ticket} from */
   function take(questions, from) {
@@ -51,6 +54,7 @@ export function createFeed({ api, warm, onChange }) {
     if (ahead.length < LOW) plan(current ? 400 : 0); // the answer just given may bring some by itself
   }
 
+  /** @param {number} wait milliseconds */
   function plan(wait) {
     clearTimeout(timer);
     timer = setTimeout(refill, wait);
@@ -69,6 +73,7 @@ export function createFeed({ api, warm, onChange }) {
     });
   }
 
+  /** @param {(answer: Questions, from: Ticket) => void} use */
   async function ask(use) {
     asking = true;
     try {
@@ -160,7 +165,7 @@ export function createFeed({ api, warm, onChange }) {
   };
 }
 
-// of this tab, so that two tabs keep their own
+/** Keep it for a reload, of this tab, so that two tabs keep their own. @param {number} item */
 function remember(item) {
   try {
     sessionStorage.setItem("deepbass.current", String(item));

@@ -1,29 +1,33 @@
-/** What the model labelled itself: a grid for every class, most doubtful first, to confirm, correct or veto. */
+/** The model's guesses: a grid for every class, most doubtful first, to confirm, correct or refuse. */
 
-import { button, el, named, put, say, soft } from "./dom.js";
+import { action, button, el, named, put, say, soft } from "./dom.js";
+import { createChoice } from "./choice.js";
 import { createPicker } from "./classes.js";
 import { thumbnail } from "./pictures.js";
 import { createSelection } from "./selection.js";
 import { className } from "./store.js";
-import { counted, number, percent } from "./words.js";
+import { capital, counted, number, percent, reason } from "./words.js";
 
 const PAGE = 60;
-const NOTHING = "There is nothing here: the model has no guesses of this class that it is sure enough of.";
 
 const ARROWS = ["arrowleft", "arrowright", "arrowup", "arrowdown"];
 
-/** @typedef {{item: number, name: string, guess: number, confidence: number, entropy: number}} Guess */
+/** @typedef {import("./api.js").GuessRow} GuessRow */
 
-/** @param {any} app */
-export function createGuessesView(app) {
-  const { store, api, acts, outbox, look, announce } = app;
-  /** @type {Map<number, Guess>} */
+/** @param {import("./main.js").App} app @returns {import("./router.js").View & {onRanking: () => void}} */
+export function createGuessesView({ store, api, acts, outbox, look, announce, hint }) {
+  /** @type {Map<number, GuessRow>} */
   let shown = new Map();
   let kind = 0; // the class whose guesses are shown
+  let all = false; // or only those of at least the threshold
   let total = 0;
   let loading = 0; // rises with every load, so that an old one's answer is dropped
   let busy = false;
 
+  const intro = soft();
+  const which = createChoice("Which", "least", [["sure", ""], ["all", "All guesses"]], (value) => {
+    location.hash = address(kind, value === "all");
+  });
   const tabs = el("nav", { class: "tabs", "aria-label": "Guesses by class" });
   const news = el("div", { class: "news", hidden: true });
   const grid = el("ul", { class: "grid" });
@@ -32,38 +36,52 @@ export function createGuessesView(app) {
   const count = el("p", { class: "count", role: "status" });
   const onLeave = () => root.focus({ preventScroll: true });
   const picker = createPicker({ store, label: "It is in truth", onPick: correct, onLeave });
-  const tool = (label, key, click) => button({ label, key, shortcut: key, click, class: "action" });
   const tools = el(
     "div", { class: "tools", role: "group", "aria-label": "What to do with the chosen images" },
     count,
     el("div", { class: "actions" },
-      tool("Confirm", "C", confirm), tool("Not this class", "V", veto), tool("Select all", "A", () => selection.all()),
-      button({ label: "Clear", key: "Esc", shortcut: "Escape", class: "action", click: () => selection.clear() })),
+      action("Confirm", "C", "C", confirm), action("Not this class", "V", "V", veto),
+      action("Select all", "A", "A", () => selection.all()), action("Clear", "Esc", "Escape", () => selection.clear())),
     el("p", { class: "soft or" }, "or give them the right class:"),
     picker.root,
   );
   const root = el(
     "section", { class: "view guesses", "aria-labelledby": "guesses-title", tabindex: "-1" },
-    el("h2", { id: "guesses-title" }, "What the model labelled itself"),
-    soft("Most doubtful first. Choose some by clicking, dragging or with Shift, then confirm, correct or veto them."),
-    tabs, news, grid, empty, more, tools,
+    el("h2", { id: "guesses-title" }, "The model’s guesses"),
+    intro, which.root, tabs, news, grid, empty, more, tools,
   );
   const tiles = () => /** @type {HTMLElement[]} */ ([...grid.querySelectorAll(".tile")]);
   const selection = createSelection({ grid, tiles, onChange: drawTools });
   const sight = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && void load(false));
 
+  /** @param {number} id @param {boolean} unsure whether those below the threshold are shown, too */
+  function address(id, unsure) {
+    return `#guesses/${id}${unsure ? "/all" : ""}`;
+  }
+
+  /** Say which guesses these are. @param {number|undefined} threshold undefined: the server has not said it yet */
+  function drawWords(threshold) {
+    const sure = threshold === undefined ? "sure enough" : `at least ${percent(threshold)} sure`;
+    say(intro, `${all ? "All guesses" : `Guesses ${sure}`} on images without a label, most doubtful first. Choose some `
+      + "by clicking, dragging or with Shift; then confirm them, correct them, or say “Not this class”.");
+    which.name("sure", capital(sure));
+    which.set(all ? "all" : "sure");
+  }
+
+  /** @param {boolean} afresh */
   async function load(afresh) {
     if (busy && !afresh) return;
     busy = true;
     const mine = (loading += 1);
     try {
       await outbox.drained();
-      const answer = await api.guesses({ class: kind, offset: afresh ? 0 : shown.size, limit: PAGE });
+      const offset = afresh ? 0 : shown.size;
+      const answer = await api.guesses({ class: kind, offset, limit: PAGE, least: all ? 0 : null });
       if (mine !== loading) return;
       if (afresh) clear();
       take(answer);
     } catch (error) {
-      if (mine === loading) say(empty, `The guesses could not be loaded: ${error.message}`);
+      if (mine === loading) say(empty, `The guesses could not be loaded: ${reason(error)}`);
     } finally {
       if (mine === loading) busy = false;
     }
@@ -78,25 +96,29 @@ export function createGuessesView(app) {
     say(empty, "Loading…");
   }
 
-  function take({ items, total: all, counts }) {
+  /** @param {import("./api.js").GuessesPage} page */
+  function take({ items, total: there, counts, threshold }) {
     const waiting = new Set(outbox.waiting().map(({ act }) => act.item));
     const fresh = items.filter(({ item }) => !shown.has(item) && !waiting.has(item));
     for (const one of fresh) shown.set(one.item, one);
-    total = all;
+    total = there;
     grid.append(...fresh.map(tile));
     if (!grid.querySelector(".face[tabindex='0']")) selection.rove(tiles()[0]);
-    drawTabs(counts ?? []);
+    drawWords(threshold);
+    drawTabs(counts);
     more.hidden = !fresh.length || shown.size >= total;
     sight.unobserve(more);
     sight.observe(more); // and so hear at once if it is in sight still
-    say(empty, shown.size ? "" : NOTHING);
+    const none = all ? "The model guesses this class of no image." :
+      `The model has no guess of this class that it is at least ${percent(threshold)} sure of.`;
+    say(empty, shown.size ? "" : none);
     drawTools();
   }
 
-  /** @param {Guess} one */
+  /** @param {GuessRow} guess */
   function tile({ item, name, confidence }) {
-    const sure = percent(confidence ?? 0);
-    const single = (label, text, click) =>
+    const sure = percent(confidence);
+    const single = (/** @type {string} */ label, /** @type {string} */ text, /** @type {() => void} */ click) =>
       button({ label, class: "single", tabindex: "-1", "aria-label": `${text}: ${name}`, title: text, click });
     const press = el("button", {
       type: "button", class: "face", "aria-pressed": "false", tabindex: "-1", title: name,
@@ -112,10 +134,11 @@ export function createGuessesView(app) {
     return node;
   }
 
+  /** @param {import("./api.js").ByClass} counts */
   function drawTabs(counts) {
     const { project } = store.get();
     put(tabs, project.classes.map(({ id, name }) =>
-      el("a", { href: `#guesses/${id}`, "aria-current": id === kind ? "true" : false }, named(name),
+      el("a", { href: address(id, all), "aria-current": id === kind ? "true" : false }, named(name),
         el("span", { class: "number" }, number(counts[id] ?? 0)))));
     tabs.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
@@ -138,8 +161,11 @@ export function createGuessesView(app) {
 
   /** @param {number[]} items @param {"label"|"veto"} act @param {number|null} id the class; null: the guessed one */
   function giveEach(items, act, id) {
-    const guesses = items.map((item) => shown.get(item)).filter(Boolean);
-    if (!guesses.length) return;
+    const guesses = items.flatMap((item) => shown.get(item) ?? []);
+    if (!guesses.length) {
+      hint("Choose images first.");
+      return;
+    }
     const { project } = store.get();
     const name = className(project, id ?? kind);
     const verb = act === "veto" ? "not" : id === null ? "confirmed as" : "corrected to";
@@ -152,6 +178,7 @@ export function createGuessesView(app) {
     remove(items);
   }
 
+  /** @param {number[]} items */
   function remove(items) {
     const gone = new Set(items);
     const all = tiles();
@@ -177,18 +204,18 @@ export function createGuessesView(app) {
     giveEach(targets(), "veto", null);
   }
 
+  /** @param {number} id */
   function correct(id) {
-    const items = targets();
-    if (!items.length) announce("Choose images first.");
-    giveEach(items, "label", id);
+    giveEach(targets(), "label", id);
   }
 
+  /** @param {number} item */
   function open(item) {
     const { project } = store.get();
     look.open(item, {
       list: () => [...shown.values()].map((one) => ({
         item: one.item, name: one.name, chosen: one.guess,
-        text: ["Guess: ", named(className(project, one.guess)), `, ${percent(one.confidence ?? 0)} sure`],
+        text: ["Guess: ", named(className(project, one.guess)), `, ${percent(one.confidence)} sure`],
       })),
       pick: (which, id) => giveEach([which], "label", id),
       veto: (which) => giveEach([which], "veto", null),
@@ -196,27 +223,37 @@ export function createGuessesView(app) {
     });
   }
 
-  const move = (extend) => (key) => selection.move(key.replace("shift+", ""), extend);
+  const move = (/** @type {boolean} */ extend) => (/** @type {string} */ key) =>
+    selection.move(key.replace("shift+", ""), extend);
   return {
     root,
     title: "Guesses",
     /** @param {string[]} rest of the address */
-    show([wanted]) {
+    show([wanted, least]) {
+      all = least === "all";
       const { classes } = store.get().project;
       const id = Number(wanted);
       kind = classes.some((one) => one.id === id) && wanted !== undefined ? id : classes[0]?.id ?? 0;
       clear();
-      drawTabs([]);
+      drawWords(store.get().panel?.threshold);
+      drawTabs({});
       void load(true);
     },
     hide: clear,
-    refresh: () => void load(true),
+    refresh() {
+      const { classes } = store.get().project;
+      if (!classes.some((one) => one.id === kind)) kind = classes[0]?.id ?? 0; // its class is gone
+      void load(true);
+    },
     /** The model has made up its mind anew: say so, but move nothing under the person's hand. */
     onRanking() {
-      if (!shown.size) return void load(true);
+      if (!shown.size) {
+        void load(true);
+        return;
+      }
       news.hidden = false;
       const show = button({ label: "Show them", class: "link", click: () => void load(true) });
-      return put(news, "The model has new guesses. ", show);
+      put(news, "The model has new guesses. ", show);
     },
     /** @type {import("./keys.js").KeyMap} */
     keys: {
@@ -226,7 +263,7 @@ export function createGuessesView(app) {
       "/": () => picker.focusFilter(),
       digit: (key) => {
         const id = picker.classOf(key);
-        if (id !== undefined) correct(id);
+        return id === undefined ? false : correct(id);
       },
     },
   };

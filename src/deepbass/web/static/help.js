@@ -1,9 +1,11 @@
-/** All keys, on one sheet. */
+/** What the page's words mean, and all keys, on one sheet. */
 
 import { button, el, soft } from "./dom.js";
+import { percent } from "./words.js";
 
+/** @type {{title: string, rows: [string[], string][]}[]} */
 const KEYS = [
-  ["Label", [
+  { title: "Label", rows: [
     [["1", "…", "9", "0"], "Give the class with this key, and go on"],
     [["/"], "Find a class by name, when there are many"],
     [["Space"], "Skip: the image comes back later"],
@@ -13,30 +15,54 @@ const KEYS = [
     [["F"], "Flag, or remove the flag"],
     [["Z"], "Zoom in or out; also by double click"],
     [["Shift+F"], "Full screen"],
-  ]],
-  ["Everywhere", [
-    [["U", "Backspace", "Ctrl+Z"], "Undo, as often as you like, also after a restart"],
+    [["E"], "Edit classes: rename, merge, remove"],
+  ] },
+  { title: "Everywhere", rows: [
+    [["U", "Backspace", "Ctrl+Z"], "Undo, as often as you like; answers also after a restart"],
     [["?"], "This sheet"],
     [["Esc"], "Close a dialog, leave a field"],
-  ]],
-  ["Guesses", [
+  ] },
+  { title: "Guesses", rows: [
     [["←", "→", "↑", "↓"], "Move; with Shift, choose on the way"],
     [["Space"], "Choose or let go"],
     [["A"], "Choose all"],
     [["C"], "Confirm what is chosen"],
-    [["V"], "Veto: not this class"],
+    [["V"], "Not this class"],
     [["1", "…", "0"], "Correct to the class with this key"],
     [["O"], "Look closer"],
-  ]],
+  ] },
 ];
 
-/** @param {{keys: any}} options */
-export function createHelp({ keys }) {
+/** Explain the page's words. @param {import("./api.js").Project} project @returns {[string, string][]} */
+function words({ target, audit }) {
+  const share = audit > 0 ? `About ${percent(audit)} of the questions` : "Some of the questions";
+  const aim = target === null ? "below a target; for this project none is set"
+    : `below the target of this project, ${percent(target)}, and not by luck`;
+  return [
+    ["The model", "A program that learns from your labels what each class looks like. It trains by itself while you go "
+      + "on, and asks for the images that help it most. You never wait for it."],
+    ["A guess", "What the model takes an image for, and how sure it says it is. How often it is right when it is that "
+      + "sure is measured, not believed: see the export."],
+    ["Test questions", `${share} are images drawn by lot. Your answers to them test the model, which never learns from `
+      + "them. They look like all others: answer them alike. (Commands and files call them the audit.)"],
+    ["Estimated error", "The share of test questions that the newest model gets wrong, and the range in which its "
+      + "error on new images lies, with 95 % confidence."],
+    ["Good enough", `Said when the test questions show that the error is ${aim}.`],
+    ["Not this class", "Refuses a guess. The model does not learn from it, and you are asked about the image soon."],
+    ["Flag", "Marks an image to come back to. While the flag is on, the model does not learn from the image."],
+  ];
+}
+
+/** @param {{keys: import("./keys.js").Keys, store: import("./store.js").Store}} options */
+export function createHelp({ keys, store }) {
   const dialog = el(
     "dialog", { class: "help", "aria-labelledby": "help-title" },
-    el("header", {}, el("h2", { id: "help-title" }, "Keys"),
+    el("header", {}, el("h2", { id: "help-title" }, "Help"),
       button({ label: "Close", key: "Esc", class: "plain", click: () => dialog.close() })),
-    el("div", { class: "sheets" }, KEYS.map(([title, rows]) => el("section", {}, el("h3", {}, title),
+    el("dl", { class: "meanings" }, words(store.get().project).map(([word, meaning]) =>
+      el("div", {}, el("dt", {}, word), el("dd", {}, meaning)))),
+    el("h2", {}, "Keys"),
+    el("div", { class: "sheets" }, KEYS.map(({ title, rows }) => el("section", {}, el("h3", {}, title),
       el("dl", {}, rows.map(([caps, text]) => el("div", {},
         el("dt", {}, caps.map((cap) => (cap === "…" ? " … " : el("kbd", {}, cap)))), el("dd", {}, text))))))),
     soft("Keys do nothing while you type in a field. Every answer is kept in this browser until the server has written "

@@ -2,24 +2,26 @@
 
 import { button, el, named, put, say, soft } from "./dom.js";
 import { inWords } from "./acts.js";
+import { createChoice } from "./choice.js";
 import { thumbnail } from "./pictures.js";
 import { className } from "./store.js";
-import { moment } from "./words.js";
+import { moment, reason } from "./words.js";
 
 const PAGE = 50;
+/** @type {import("./choice.js").Option[]} */
 const WHO = [["me", "Mine"], ["all", "Everyone’s"]];
+/** @type {import("./choice.js").Option[]} */
 const ONLY = [["", "All"], ["flagged", "Flagged"], ["unsure", "Don’t know"], ["skipped", "Skipped"]];
 
-/** @typedef {{id: number, uid: string, item: number, name: string, kind: string, class: number|null, annotator: string,
- *   at: string, label: number|null}} Row */
+/** @typedef {import("./api.js").HistoryRow} Row */
 
-/** @param {any} app */
-export function createHistoryView(app) {
-  const { store, api, acts, outbox, look } = app;
+/** @param {import("./main.js").App} app @returns {import("./router.js").View} */
+export function createHistoryView({ store, api, acts, outbox, look }) {
   /** @type {Map<string, Row>} */
   let rows = new Map(); // the newest of an item and a person
   let who = "me";
   let only = "";
+  /** @type {Set<number>} */
   let unflagged = new Set(); // items whose newest flag was removed
   let before = /** @type {number|null} */ (null);
   let loading = 0;
@@ -29,8 +31,8 @@ export function createHistoryView(app) {
   const list = el("ol", { class: "answers" });
   const empty = el("p", { class: "empty" });
   const more = button({ label: "Show more", class: "plain more", click: () => void load(false) });
-  const whose = choice("Whose", "who", WHO, (value) => go(value, only));
-  const which = choice("Which", "only", ONLY, (value) => go(who, value));
+  const whose = createChoice("Whose", "who", WHO, (value) => go(value, only));
+  const which = createChoice("Which", "only", ONLY, (value) => go(who, value));
   const root = el(
     "section", { class: "view history", "aria-labelledby": "history-title", tabindex: "-1" },
     el("h2", { id: "history-title" }, "Answers"),
@@ -40,10 +42,12 @@ export function createHistoryView(app) {
   );
   const sight = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && void load(false));
 
+  /** @param {string} person @param {string} kind */
   function go(person, kind) {
     location.hash = `#answers/${person}${kind ? `/${kind}` : ""}`;
   }
 
+  /** @param {boolean} afresh */
   async function load(afresh) {
     if (!afresh && (busy || done)) return;
     busy = true;
@@ -55,7 +59,7 @@ export function createHistoryView(app) {
       if (afresh) clear();
       take(answer);
     } catch (error) {
-      if (mine === loading) say(empty, `The answers could not be loaded: ${error.message}`);
+      if (mine === loading) say(empty, `The answers could not be loaded: ${reason(error)}`);
     } finally {
       if (mine === loading) busy = false;
     }
@@ -71,6 +75,7 @@ export function createHistoryView(app) {
     say(empty, "Loading…");
   }
 
+  /** @param {import("./api.js").HistoryPage} page */
   function take({ acts: read, more: further }) {
     for (const row of read) {
       before = row.id;
@@ -102,7 +107,7 @@ export function createHistoryView(app) {
   function line(row) {
     const { project } = store.get();
     const flagged = acts.isFlagged(row.item) && row.kind !== "flag";
-    const other = row.label !== null && row.label !== undefined && row.label !== row.class;
+    const other = row.label !== null && row.label !== row.class;
     return el(
       "li", { "data-item": row.item, "data-key": `${row.item} ${row.annotator}` },
       thumbnail(row.item, 64, `Image ${row.name}`),
@@ -118,6 +123,7 @@ export function createHistoryView(app) {
     );
   }
 
+  /** @param {number} item */
   function open(item) {
     look.open(item, {
       list: sights,
@@ -138,6 +144,7 @@ export function createHistoryView(app) {
       }));
   }
 
+  /** @param {number} item @param {"label"|"unsure"} kind @param {number|null} id */
   function change(item, kind, id) {
     const { project } = store.get();
     const row = [...rows.values()].find((one) => one.item === item);
@@ -167,17 +174,5 @@ export function createHistoryView(app) {
     hide: clear,
     refresh: () => void load(true),
     keys: {},
-  };
-}
-
-function choice(title, name, options, onChoice) {
-  const inputs = options.map(([value]) => el("input", { type: "radio", name, value, change: () => onChoice(value) }));
-  const root = el(
-    "fieldset", { class: "choice" }, el("legend", {}, title),
-    options.map(([, text], index) => el("label", {}, inputs[index], el("span", {}, text))),
-  );
-  return {
-    root,
-    set: (value) => inputs.forEach((input) => void (input.checked = input.value === value)),
   };
 }

@@ -20,6 +20,7 @@ export async function openKeep() {
   }
 }
 
+/** @returns {Promise<IDBDatabase>} */
 function openDatabase() {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error("the database does not open")), PATIENCE);
@@ -36,29 +37,37 @@ function openDatabase() {
 
 /** @param {IDBDatabase} database @returns {Keep} */
 function indexedKeep(database) {
-  /** Run inside one transaction: all of it counts, or nothing. */
+  /**
+   * Run inside one transaction: all of it counts, or nothing.
+   * @template Result
+   * @param {IDBTransactionMode} mode
+   * @param {(store: IDBObjectStore) => IDBRequest<Result>|void} work
+   * @returns {Promise<Result|undefined>} what was asked for, if anything was
+   */
   function within(mode, work) {
     return new Promise((resolve, reject) => {
       const transaction = database.transaction(STORE, mode);
-      const result = work(transaction.objectStore(STORE));
-      transaction.oncomplete = () => resolve(result instanceof IDBRequest ? result.result : undefined);
+      const asked = work(transaction.objectStore(STORE));
+      transaction.oncomplete = () => resolve(asked ? asked.result : undefined);
       transaction.onabort = transaction.onerror = () => reject(transaction.error);
     });
   }
 
   return {
     lasting: true,
-    add: (entries) => within("readwrite", (store) => void entries.forEach((entry) => store.add(entry))),
-    all: () => within("readonly", (store) => store.getAll()), // in the order of their keys, which rise
-    remove: (uids) =>
-      within("readwrite", (store) => {
-        store.openCursor().onsuccess = (event) => {
-          const cursor = event.target.result;
+    add: async (entries) => void (await within("readwrite", (store) => entries.forEach((one) => void store.add(one)))),
+    all: async () => (await within("readonly", (store) => store.getAll())) ?? [], // in the order of their keys
+    async remove(uids) {
+      await within("readwrite", (store) => {
+        const walk = store.openCursor();
+        walk.onsuccess = () => {
+          const cursor = walk.result;
           if (!cursor) return;
           if (uids.has(cursor.value.act.uid)) cursor.delete();
           cursor.continue();
         };
-      }),
+      });
+    },
   };
 }
 

@@ -1,13 +1,15 @@
 /** The keyboard. Nothing happens inside inputs, with modifiers (but Ctrl+Z), or while a key is held down. */
 
-// keys that mean something to the element which has the focus
+/** Keys that mean something to the element which has the focus. @type {Record<string, string>} */
 const OWN = {
   space: "button, summary, input", enter: "button, summary, a[href]",
   arrowleft: "input", arrowright: "input", arrowup: "input", arrowdown: "input",
 };
 
 /**
- * @typedef {Object<string, (key: string) => void>} KeyMap by names of keys as keyName gives them; "digit": all ten
+ * @typedef {{[name: string]: ((key: string) => void|false)|undefined}} KeyMap by names of keys as keyName gives them;
+ *   "digit": all ten. false: the key does nothing just now
+ * @typedef {ReturnType<typeof createKeys>} Keys
  */
 
 /**
@@ -28,6 +30,7 @@ export function keyName(event) {
   return event.shiftKey && name.length > 1 ? `shift+${name}` : name;
 }
 
+/** @param {KeyboardEvent} event */
 function letterOf(event) {
   if (/^[a-z]$/i.test(event.key)) return event.key.toLowerCase();
   const foreign = event.key.length === 1 && event.key.charCodeAt(0) > 127 && /^Key([A-Z])$/.exec(event.code);
@@ -37,8 +40,9 @@ function letterOf(event) {
 /**
  * Listen to the keyboard of the whole page.
  * @param {() => KeyMap} base what holds while no dialog is open
+ * @param {(key: string) => void} onUnused told of a key that does nothing, as it is written on keyboards
  */
-export function createKeys(base) {
+export function createKeys(base, onUnused) {
   /** @type {{dialog: HTMLDialogElement, keys: KeyMap}[]} */
   const scopes = [];
 
@@ -53,9 +57,9 @@ export function createKeys(base) {
     // a dialog's event "close" comes a moment after it is closed: what counts is whether it is open
     const keys = scopes.filter(({ dialog }) => dialog.open).at(-1)?.keys ?? base();
     const handler = keys[name] ?? (/^[0-9]$/.test(name) ? keys.digit : undefined);
-    if (!handler) return;
-    event.preventDefault();
-    if (!event.repeat || name.includes("arrow")) handler(name);
+    if (handler) event.preventDefault();
+    if (event.repeat && !name.includes("arrow")) return;
+    if ((!handler || handler(name) === false) && isPlain(event)) onUnused(event.key.toUpperCase());
   });
 
   return {
@@ -66,25 +70,40 @@ export function createKeys(base) {
   };
 }
 
+/**
+ * Whether nobody but this page could be meant: neither a modifier nor with one, nor a key that moves about or belongs
+ * to the browser (in Firefox, / and ' search the page).
+ * @param {KeyboardEvent} event
+ */
+function isPlain(event) {
+  const modified = event.ctrlKey || event.metaKey || event.altKey || event.getModifierState("AltGraph");
+  return !modified && (/^[^\s/']$/u.test(event.key) || event.key === "Enter");
+}
+
+/** @param {Element} target */
 function isTyping(target) {
-  return target.closest("textarea, select, [contenteditable], input:not([type=radio])") !== null;
+  return target.closest("textarea, select, [contenteditable], input:not([type=radio], [type=range])") !== null;
 }
 
 /**
  * Give classes their digit keys, in order of their ids: a class whose name is a digit gets that digit if it is free,
- * any other the next free one of 1 ... 9, 0. A class that is added later never changes the key of an earlier one.
- * @param {import("./store.js").ClassName[]} classes
+ * any other the next free one of 1 ... 9, 0. A class that is added later never changes the key of an earlier one. Nor
+ * does one that goes: fingers know the keys of the others, so its key stays unused until there is no other left.
+ * @param {import("./api.js").ClassName[]} classes
  * @returns {Map<string, number>} class id by key
  */
 export function digitKeys(classes) {
   const order = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"];
+  const names = new Map(classes.map(({ id, name }) => [id, name]));
   /** @type {Map<string, number>} */
   const keys = new Map();
-  for (const { id, name } of [...classes].sort((a, b) => a.id - b.id)) {
-    const own = order.includes(name) && !keys.has(name) ? name : undefined;
-    const key = own ?? order.find((one) => !keys.has(one));
-    if (key === undefined) break;
-    keys.set(key, id);
+  const free = (/** @type {string} */ key) => !names.has(keys.get(key) ?? -1);
+  for (let id = 0; id <= Math.max(-1, ...names.keys()); id += 1) {
+    const name = names.get(id); // none: the class is gone
+    const unused = order.find((one) => !keys.has(one));
+    const own = name !== undefined && order.includes(name) && free(name) ? name : undefined;
+    const key = own ?? unused ?? (name === undefined ? undefined : order.find(free));
+    if (key !== undefined) keys.set(key, id);
   }
-  return keys;
+  return new Map([...keys].filter(([, id]) => names.has(id)));
 }

@@ -4,10 +4,14 @@ const ASK = 4000; // milliseconds between questions while there is no stream
 const MOST = 20_000;
 
 /**
- * @typedef {"panel"|"trainer"|"ranking"|"classes"} News
- * @param {{api: any, onNews: (kind: News, data: any) => void, onOpen: () => void}} options
+ * What the server tells of, and what it sends with it; null: it was no JSON.
+ * @typedef {{panel: import("./api.js").Panel|null, trainer: Partial<import("./api.js").Trainer>|null, ranking: unknown,
+ *   classes: import("./api.js").ClassName[]|null}} News
+ * @typedef {{[K in keyof News]: (data: News[K]) => void}} Listeners
  */
-export function startLive({ api, onNews, onOpen }) {
+
+/** @param {{api: import("./api.js").Api, on: Listeners, onOpen: () => void}} options */
+export function startLive({ api, on, onOpen }) {
   let source = /** @type {EventSource|null} */ (null);
   let timer = 0;
   let pause = ASK;
@@ -16,8 +20,8 @@ export function startLive({ api, onNews, onOpen }) {
     close();
     if (typeof EventSource === "function") {
       source = new EventSource("/api/live");
-      for (const kind of /** @type {News[]} */ (["panel", "trainer", "ranking", "classes"])) {
-        source.addEventListener(kind, (event) => onNews(kind, read(event.data)));
+      for (const [kind, hear] of Object.entries(on)) {
+        source.addEventListener(kind, (event) => hear(read(event.data)));
       }
       source.onopen = () => {
         clearTimeout(timer);
@@ -30,6 +34,7 @@ export function startLive({ api, onNews, onOpen }) {
     }
   }
 
+  /** @param {number} wait milliseconds */
   function plan(wait) {
     clearTimeout(timer);
     timer = setTimeout(look, wait);
@@ -38,7 +43,7 @@ export function startLive({ api, onNews, onOpen }) {
   async function look() {
     if (document.hidden || source?.readyState === 1) return;
     try {
-      onNews("panel", await api.panel());
+      on.panel(await api.panel());
       pause = ASK;
     } catch {
       pause = Math.min(pause * 1.5, MOST);
@@ -62,6 +67,7 @@ export function startLive({ api, onNews, onOpen }) {
   open();
 }
 
+/** @param {string} text */
 function read(text) {
   try {
     return JSON.parse(text);

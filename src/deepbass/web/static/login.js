@@ -2,6 +2,7 @@
 
 import { createApi } from "./api.js";
 import { say } from "./dom.js";
+import { reason } from "./words.js";
 
 const api = createApi(() => {});
 const form = /** @type {HTMLFormElement} */ (document.getElementById("login"));
@@ -15,7 +16,7 @@ form.addEventListener("submit", async (event) => {
     await api.login(String(given.get("name")).trim(), String(given.get("password")));
     location.replace("/");
   } catch (error) {
-    say(problem, error.message);
+    say(problem, reason(error));
     /** @type {HTMLInputElement} */ (form.elements.namedItem("password")).select();
   }
 });

@@ -1,28 +1,27 @@
 /** A dialog to look at one image closely and give it another answer. */
 
-import { button, el, named, put } from "./dom.js";
+import { action, button, el, named, put } from "./dom.js";
 import { createPicker } from "./classes.js";
 import { createStage } from "./stage.js";
 
 /**
- * @typedef {{item: number, name: string, text: any, chosen: number|null}} Sight what is looked at, with a line about it
+ * @typedef {{item: number, name: string, text: import("./dom.js").Child, chosen: number|null}} Sight what is looked at,
+ *   with a line about it
  * @typedef {{list: () => Sight[], pick: (item: number, id: number) => void, unsure: ((item: number) => void)|null,
  *   veto: ((item: number) => void)|null}} Looking
+ * @typedef {ReturnType<typeof createLook>} Look
  */
 
-/** @param {any} app */
-export function createLook(app) {
-  const { store, acts, keys } = app;
+/** @param {import("./main.js").Shared} app */
+export function createLook({ store, acts, keys, pictures }) {
   let looking = /** @type {Looking|null} */ (null);
   let sight = /** @type {Sight|null} */ (null);
 
   const onZoom = (/** @type {boolean} */ on) => zoomButton.setAttribute("aria-pressed", String(on));
-  const stage = createStage({ pictures: app.pictures, onZoom });
+  const stage = createStage({ pictures, onZoom });
   const title = el("h2", { id: "look-title" });
   const text = el("p", { class: "soft" });
   const picker = createPicker({ store, label: "Classes", onPick: pick, onLeave: () => dialog.focus() });
-  const action = (label, key, shortcut, click, more = {}) =>
-    button({ label, key, shortcut, click, class: "action", ...more });
   const vetoButton = action("Not this class", "V", "V", veto);
   const unsureButton = action("Don’t know", "D", "D", unsure);
   const zoomButton = action("Zoom", "Z", "Z", () => stage.zoom(!stage.isZoomed()), { "aria-pressed": "false" });
@@ -58,7 +57,7 @@ export function createLook(app) {
     draw();
   }
 
-  /** Do something to the image in sight, and go on to the next; close after the last. */
+  /** Do it to the image in sight, and go on to the next; close after the last. @param {(item: number) => void} work */
   function settle(work) {
     if (!sight || !looking || !stage.isSeen()) return;
     const at = place();
@@ -73,6 +72,7 @@ export function createLook(app) {
     draw();
   }
 
+  /** @param {number} id */
   function pick(id) {
     settle((item) => looking?.pick(item, id));
   }
@@ -105,14 +105,14 @@ export function createLook(app) {
   }
 
   keys.hold(dialog, {
-    digit: (key) => {
+    digit: (/** @type {string} */ key) => {
       const id = picker.classOf(key);
-      if (id !== undefined) pick(id);
+      return id === undefined ? false : pick(id);
     },
     arrowleft: () => step(-1),
     arrowright: () => step(1),
-    d: unsure,
-    v: veto,
+    d: () => (looking?.unsure ? unsure() : false),
+    v: () => (looking?.veto ? veto() : false),
     f: flag,
     z: () => stage.zoom(!stage.isZoomed()),
     "/": () => picker.focusFilter(),

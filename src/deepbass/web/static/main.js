@@ -1,9 +1,10 @@
 /** Puts the page together. What is known stands in the store; every part gets what it needs from here. */
 
 import { createActs, scopeOf } from "./acts.js";
-import { createApi } from "./api.js";
+import { ApiError, createApi } from "./api.js";
 import { createAskView } from "./ask.js";
 import { createBar } from "./bar.js";
+import { createClassDialog } from "./class_dialog.js";
 import { createConnection } from "./connection.js";
 import { button, el, named, put } from "./dom.js";
 import { createExportView } from "./export.js";
@@ -15,27 +16,43 @@ import { createKeys } from "./keys.js";
 import { openKeep } from "./keep.js";
 import { startLive } from "./live.js";
 import { createLook } from "./look.js";
-import { createAnnouncer, createNotices } from "./notices.js";
+import { createAnnouncer, createHint, createNotices } from "./notices.js";
 import { createOutbox } from "./outbox.js";
 import { createPanel } from "./panel.js";
 import { createPictures } from "./pictures.js";
 import { createRouter, drawHead } from "./router.js";
 import { createSettleView } from "./settle.js";
 import { createStore } from "./store.js";
+import { reason } from "./words.js";
 
-const ASKED = new Set(["label", "skip", "unsure"]); // kinds of acts that answer a question
+/**
+ * @typedef {import("./api.js").Act} Act
+ * @typedef {import("./api.js").ClassName} ClassName
+ * @typedef {import("./acts.js").Group} Group
+ *
+ * What every view gets. announce: speak to screen readers; hint: say quietly; unsentLabels: how many wait to be sent.
+ * @typedef {{store: import("./store.js").Store, api: import("./api.js").Api, feed: import("./feed.js").Feed,
+ *   acts: import("./acts.js").Acts, outbox: import("./outbox.js").Outbox, bar: import("./bar.js").Bar,
+ *   pictures: import("./pictures.js").Pictures, keys: import("./keys.js").Keys, announce: (text: string) => void,
+ *   hint: (text: string) => void, addClass: (name: string) => Promise<import("./api.js").AddedClass>,
+ *   unsentLabels: () => number}} Shared
+ * @typedef {Shared & {look: import("./look.js").Look, classDialog: import("./class_dialog.js").ClassDialog}} App
+ */
+
+/** Kinds of acts that answer a question. @type {Set<Act["kind"]>} */
+const ASKED = new Set(["label", "skip", "unsure"]);
 
 /** @param {string} id @returns {HTMLElement} */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
-/** Ask for the project until the server answers. */
+/** Ask for the project until the server answers. @param {import("./api.js").Api} api */
 async function loadProject(api) {
   for (let pause = 500; ; pause = Math.min(pause * 2, 10_000)) {
     try {
       return await api.project();
     } catch (error) {
-      if (error.status === 401) location.replace("/login");
-      put(byId("view"), el("p", { class: "empty", role: "status" }, `${error.message} Trying again…`));
+      if (error instanceof ApiError && error.status === 401) location.replace("/login");
+      put(byId("view"), el("p", { class: "empty", role: "status" }, `${reason(error)} Trying again…`));
       await new Promise((ready) => setTimeout(ready, pause));
     }
   }
@@ -48,6 +65,7 @@ async function start() {
   const store = createStore({ project, panel: null, reach: "ok" });
   const notices = createNotices();
   const { region, announce } = createAnnouncer();
+  const hint = createHint();
   const pictures = createPictures();
   const connection = createConnection({ store, notices, onRetry, onBack });
   heard = connection.heard;
@@ -55,11 +73,12 @@ async function start() {
 
   const warm = (/** @type {import("./api.js").Question} */ { item }) => void pictures.get(item, ask.stage.side());
   const feed = createFeed({ api, warm, onChange: () => ask.draw() });
+  /** @type {import("./outbox.js").Outbox} */
   const outbox = createOutbox({
     keep: await openKeep(),
     scope: scopeOf(project),
     send,
-    onState: (state) => {
+    onState(state) {
       bar.saved(state);
       connection.outbox(state.failed);
       panel.elsewhere(state.elsewhere);
@@ -70,20 +89,23 @@ async function start() {
   });
   const bar = createBar({ pictures, onUndo: () => void acts.undo() });
   const panel = createPanel({ store });
-  const acts = createActs({ outbox, api, store, onGiven, onUndone, onNote: (text) => bar.note(text) });
+  const acts = createActs({
+    outbox, api, store, onGiven, onUndone, onChanged: bar.changed, onChangeUndone, onNote: bar.note,
+  });
   const keys = createKeys(() => ({
     ...router.view().keys,
     u: () => void acts.undo(),
     backspace: () => void acts.undo(),
     "ctrl+z": () => void acts.undo(),
     "?": () => help.open(),
-  }));
+  }), (key) => hint(`${key} does nothing here. ? shows the keys.`));
 
-  /** @type {any} */
-  const app = { store, api, feed, acts, outbox, pictures, bar, keys, announce, addClass, unsentLabels };
-  app.look = createLook(app);
+  const shared = { store, api, feed, acts, outbox, pictures, bar, keys, announce, hint, addClass, unsentLabels };
+  const look = createLook(shared);
+  const classDialog = createClassDialog(shared);
+  const app = { ...shared, look, classDialog };
   const ask = createAskView(app);
-  const help = createHelp({ keys });
+  const help = createHelp({ keys, store });
   const views = {
     label: ask,
     guesses: createGuessesView(app),
@@ -94,13 +116,13 @@ async function start() {
 
   put(byId("title"), drawHead(project));
   put(byId("tools"), person(project),
-    button({ label: "Keys", key: "?", shortcut: "?", class: "plain", click: () => help.open() }));
+    button({ label: "Help", key: "?", shortcut: "?", class: "plain", click: () => help.open() }));
   byId("above").append(notices.root, bar.root);
   byId("side").append(panel.root);
-  document.body.append(region, app.look.dialog, help.dialog);
+  document.body.append(region, look.dialog, classDialog.dialog, help.dialog);
   const router = createRouter({ views, place: byId("view"), tabs: byId("tabs"), store });
 
-  /** Send acts, and take what comes back with the receipt. */
+  /** Send acts, and take what comes back with the receipt. @param {Act[]} batch */
   async function send(batch) {
     if (!same) await recognise();
     const from = feed.ticket();
@@ -134,12 +156,14 @@ async function start() {
     void recognise().catch(() => {}); // then before the next answer is sent
   }
 
+  /** @param {Group} group */
   function onGiven(group) {
     bar.echo(group);
     const given = group.acts.filter(({ kind, why }) => why && ASKED.has(kind)).map(({ item }) => item);
     if (given.length) feed.drop(given); // answered in another view: not asked any more
   }
 
+  /** @param {Group} group */
   function onUndone(group) {
     bar.undone(group);
     announce(`Taken back: ${group.words}`);
@@ -149,22 +173,24 @@ async function start() {
     if (router.name() !== "label") router.view().refresh?.();
   }
 
+  /** @param {Act[]} settled */
   function onSettled(settled) {
     const open = new Set(outbox.waiting().map(({ act }) => act.item));
     feed.acknowledged(settled.map(({ item }) => item).filter((item) => !open.has(item)));
-    if (router.name() === "export") views.export.refresh();
+    if (router.name() === "export") router.view().refresh?.();
   }
 
-  /** Another tab of the same person answered, or took back. */
+  /** Another tab of the same person answered, or took back. @param {Act[]} given */
   function onElsewhere(given) {
     feed.reopen(given.filter(({ kind }) => kind === "undo").map(({ item }) => item));
     feed.drop(given.filter(({ kind }) => ASKED.has(kind)).map(({ item }) => item));
   }
 
-  function onRefused(entry, reason) {
+  /** @param {import("./keep.js").Entry} entry @param {string} why */
+  function onRefused(entry, why) {
     acts.forget(entry.act.uid);
-    const text = ["Not saved: “", named(entry.about.answer), "” for ", named(entry.about.name), `. ${reason}`];
-    notices.show(entry.act.uid, { kind: "bad", text, dismiss() {} });
+    const text = ["Not saved: “", named(entry.about.answer), "” for ", named(entry.about.name), `. ${why}`];
+    notices.show(entry.act.uid, { kind: "bad", text, closes: true });
   }
 
   function unsentLabels() {
@@ -174,13 +200,27 @@ async function start() {
   /** @param {string} name */
   async function addClass(name) {
     const added = await api.addClass(name);
+    const { id, name: known, existing, change } = added;
     const { classes } = store.get().project;
-    if (!classes.some(({ id }) => id === added.id)) setClasses([...classes, added]);
-    announce(`Class ${added.name} added`);
+    if (!classes.some((one) => one.id === id)) setClasses([...classes, { id, name: known }]);
+    if (change !== null) acts.changed(change, `Class “${known}” added.`);
+    announce(existing ? `There is a class ${known} already.` : `Class ${known} added.`);
+    return added;
   }
 
+  /** @param {import("./acts.js").Change} change @param {ClassName[]} classes as they are now */
+  function onChangeUndone(change, classes) {
+    bar.undone(change);
+    announce(`Taken back: ${change.words}`);
+    setClasses(classes);
+  }
+
+  /** @param {ClassName[]} classes */
   function setClasses(classes) {
-    store.set({ project: { ...store.get().project, classes } });
+    const known = store.get().project;
+    if (JSON.stringify(known.classes) === JSON.stringify(classes)) return;
+    store.set({ project: { ...known, classes } });
+    if (router.name() !== "label") router.view().refresh?.(); // labels may have moved, or ceased to count
   }
 
   /** The server is back: send what waits, and ask for what is missing. */
@@ -195,20 +235,27 @@ async function start() {
     void api.panel().catch(() => {});
   }
 
-  function onNews(kind, data) {
-    if (kind === "panel" && data) store.set({ panel: data });
-    const { panel: known } = store.get();
-    if (kind === "trainer" && data && known) store.set({ panel: { ...known, trainer: { ...known.trainer, ...data } } });
-    if (kind === "classes" && Array.isArray(data)) setClasses(data);
-    if (kind === "ranking") {
+  /** @type {import("./live.js").Listeners} */
+  const on = {
+    panel: (read) => read && store.set({ panel: read }),
+    trainer(change) {
+      const { panel: known } = store.get();
+      if (change && known) store.set({ panel: { ...known, trainer: { ...known.trainer, ...change } } });
+    },
+    classes: (classes) => classes && setClasses(classes),
+    ranking() {
       if (!outbox.waiting().length) void feed.renew(false);
       if (router.name() === "guesses") views.guesses.onRanking();
-    }
-  }
+    },
+  };
 
+  /** @param {import("./api.js").Project} project */
   function person({ login, annotator, several }) {
     if (!login && !several) return null;
-    const leave = () => void api.logout().then(() => location.assign("/login"), () => {});
+    const leave = () => void api.logout().then(
+      () => location.assign("/login"),
+      (error) => notices.show("logout", { kind: "bad", text: [reason(error)], closes: true }),
+    );
     const out = button({ label: "Log out", class: "link", click: leave });
     return el("span", { class: "person" }, named(annotator), login && out);
   }
@@ -217,7 +264,7 @@ async function start() {
   acts.adopt(left);
   feed.drop(left.filter(({ act }) => ASKED.has(act.kind)).map(({ act }) => act.item));
   document.addEventListener("visibilitychange", doubt);
-  startLive({ api, onNews, onOpen });
+  startLive({ api, on, onOpen });
   await Promise.all([feed.start(), api.panel().then((read) => store.set({ panel: read }), () => {})]);
   document.body.dataset.ready = "true";
 }

@@ -2,6 +2,8 @@
 
 import { button, el } from "./dom.js";
 
+/** @typedef {ReturnType<typeof createNotices>} Notices */
+
 /** Make the place of notices. */
 export function createNotices() {
   /** @type {Map<string, HTMLElement>} */
@@ -13,10 +15,11 @@ export function createNotices() {
     /**
      * Show a notice, in the place of the one with the same key.
      * @param {string} key
-     * @param {{kind?: "info"|"good"|"bad", text: any, actions?: HTMLElement[], dismiss?: (() => void)|null}} notice
+     * @param {{kind?: "info"|"good"|"bad", text: import("./dom.js").Child, actions?: HTMLElement[],
+     *   closes?: boolean}} notice closes: it can be put away
      */
-    show(key, { kind = "info", text, actions = [], dismiss = null }) {
-      const close = dismiss && button({ label: "Close", class: "link", click: () => { this.hide(key); dismiss(); } });
+    show(key, { kind = "info", text, actions = [], closes = false }) {
+      const close = closes && button({ label: "Close", class: "link", click: () => this.hide(key) });
       const node = el("div", { class: `notice ${kind}`, "data-notice": key }, el("p", {}, text), ...actions, close);
       const old = shown.get(key);
       if (old?.textContent === node.textContent) return; // said already
@@ -29,6 +32,21 @@ export function createNotices() {
       shown.get(key)?.remove();
       shown.delete(key);
     },
+  };
+}
+
+/** Make a line that is said quietly, and goes by itself. */
+export function createHint() {
+  const line = el("p", { class: "hint", role: "status", hidden: true });
+  let timer = 0;
+  /** @param {string} text */
+  return (text) => {
+    const dialog = [...document.querySelectorAll("dialog[open]")].at(-1); // what is outside cannot be seen
+    (dialog ?? document.fullscreenElement ?? document.body).append(line);
+    line.hidden = false;
+    line.textContent = text;
+    clearTimeout(timer);
+    timer = setTimeout(() => void (line.hidden = true), 3000);
   };
 }
 

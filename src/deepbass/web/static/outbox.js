@@ -3,7 +3,9 @@
  * has said that it is written down, or why it is refused. Sent twice is written once: every act has an id of its own.
  */
 
+import { ApiError } from "./api.js";
 import { memoryKeep } from "./keep.js";
+import { reason } from "./words.js";
 
 const AT_ONCE = 50; // acts a request
 const PAUSES = [0.5, 1, 2, 4, 8, 15, 30]; // seconds between attempts
@@ -14,6 +16,8 @@ const LOCK = "deepbass-outbox";
 
 /**
  * @typedef {import("./keep.js").Entry} Entry
+ * @typedef {import("./api.js").Act} Act
+ * @typedef {ReturnType<typeof createOutbox>} Outbox
  * @typedef {{waiting: number, sending: boolean, failed: string|null, unkept: number, elsewhere: number}} OutboxState
  *   waiting: not yet acknowledged; failed: why the last attempt failed; unkept: in memory only; elsewhere: of another
  *   person or project that was opened at this address
@@ -21,9 +25,9 @@ const LOCK = "deepbass-outbox";
 
 /**
  * @param {{keep: import("./keep.js").Keep, scope: string,
- *   send: (acts: import("./api.js").Act[]) => Promise<import("./api.js").Receipt>,
+ *   send: (acts: Act[]) => Promise<import("./api.js").Receipt>,
  *   onState: (state: OutboxState) => void, onRefused: (entry: Entry, reason: string) => void,
- *   onSettled: (acts: import("./api.js").Act[]) => void, onElsewhere?: (acts: import("./api.js").Act[]) => void}} given
+ *   onSettled: (acts: Act[]) => void, onElsewhere?: (acts: Act[]) => void}} given
  *   onSettled: these are written down or refused, by this tab's doing or another's; onElsewhere: another tab gave these
  */
 export function createOutbox({ keep, scope, send, onState, onRefused, onSettled, onElsewhere = () => {} }) {
@@ -63,6 +67,7 @@ export function createOutbox({ keep, scope, send, onState, onRefused, onSettled,
     return adding;
   }
 
+  /** @param {Entry[]} entries */
   async function store(entries) {
     try {
       await keep.add(entries);
@@ -124,7 +129,7 @@ export function createOutbox({ keep, scope, send, onState, onRefused, onSettled,
       atOnce = AT_ONCE;
       return "went";
     } catch (error) {
-      if (!REFUSALS.has(error.status)) return later(error);
+      if (!(error instanceof ApiError && REFUSALS.has(error.status))) return later(error);
       if (batch.length > 1) {
         atOnce = 1; // one of them is at fault: find out which, and do not hold up the others
         return "went";
@@ -134,14 +139,17 @@ export function createOutbox({ keep, scope, send, onState, onRefused, onSettled,
     }
   }
 
+  /** @param {unknown} error @returns {number} seconds until the next attempt */
   function later(error) {
-    failed = error.message;
-    const pause = Math.max(PAUSES[Math.min(failures, PAUSES.length - 1)], error.pause || 0);
+    failed = reason(error);
+    const wanted = error instanceof ApiError ? error.pause : 0;
+    const pause = Math.max(PAUSES[Math.min(failures, PAUSES.length - 1)], wanted);
     failures += 1;
     report();
     return pause * (0.8 + 0.4 * Math.random()); // not all browsers at the same moment
   }
 
+  /** @param {Entry[]} entries @param {Map<string, string>} refused why, by uid */
   async function settle(entries, refused) {
     const uids = new Set(entries.map((entry) => entry.act.uid));
     await keep.remove(uids).catch(() => {}); // at worst it is sent again, which does no harm
@@ -149,7 +157,10 @@ export function createOutbox({ keep, scope, send, onState, onRefused, onSettled,
     unkept = (await memory.all()).length + (keep.lasting ? 0 : (await keep.all()).length);
     for (const uid of uids) open.delete(uid);
     onSettled(entries.map((entry) => entry.act));
-    for (const entry of entries) if (refused.has(entry.act.uid)) onRefused(entry, refused.get(entry.act.uid));
+    for (const entry of entries) {
+      const why = refused.get(entry.act.uid);
+      if (why !== undefined) onRefused(entry, why);
+    }
     channel?.postMessage({ settled: true });
     report();
   }

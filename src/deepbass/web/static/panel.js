@@ -5,11 +5,17 @@ import { el, letGo, named, put, say, soft } from "./dom.js";
 import { className } from "./store.js";
 import { capital, counted, number, percent, seconds } from "./words.js";
 
-/** What the trainer says it does, in words for people. */
+/**
+ * @typedef {import("./api.js").Project} Project
+ * @typedef {import("./api.js").Panel} Panel
+ */
+
+/** What the trainer says it does, in words for people. @type {Record<string, string>} */
 const DOING = {
   "infer pool": "looking at all images",
   "infer known": "looking at labelled images",
   training: "learning",
+  "adapting to the classes": "adapting to the changed classes, keeping what it learned",
   "initial training": "learning the first labels",
   evaluating: "measuring itself",
   loading: "loading the images",
@@ -17,13 +23,13 @@ const DOING = {
   idle: "done with all labels so far",
 };
 
-/** @param {{store: any}} options */
+/** @param {{store: import("./store.js").Store}} options */
 export function createPanel({ store }) {
   const summary = el("span", { class: "brief" });
   const messages = el("div", { class: "messages", "aria-live": "polite" });
   const numbers = el("dl", { class: "numbers" });
   const error = part("Estimated error");
-  const trainer = part("Trainer");
+  const trainer = part("Training");
   const balance = part("Labels by class");
   const people = part("People");
   const elsewhere = el("p", { class: "soft", hidden: true });
@@ -43,6 +49,7 @@ export function createPanel({ store }) {
     if ((change.panel || change.project) && panel) draw(project, panel);
   });
 
+  /** @param {Project} project @param {Panel} panel */
   function draw(project, panel) {
     say(summary, brief(panel));
     drawMessages(messages, panel);
@@ -50,8 +57,8 @@ export function createPanel({ store }) {
     drawError(error.content, panel);
     drawTrainer(trainer.content, panel);
     drawBalance(balance.content, project, panel);
-    people.root.hidden = !(panel.people?.length > 1);
-    put(people.content, el("ul", { class: "people" }, (panel.people ?? []).map((one) =>
+    people.root.hidden = panel.people.length < 2;
+    put(people.content, el("ul", { class: "people" }, panel.people.map((one) =>
       el("li", {}, named(one.name), el("span", {}, counted(one.labels, "label"))))));
   }
 
@@ -68,11 +75,13 @@ export function createPanel({ store }) {
   };
 }
 
+/** @param {string} title */
 function part(title) {
   const content = el("div", {});
   return { content, root: el("section", { class: "part" }, el("h3", {}, title), content) };
 }
 
+/** @param {Panel} panel */
 function brief(panel) {
   const parts = [counted(panel.labels, "label")];
   const { audit } = panel;
@@ -81,50 +90,60 @@ function brief(panel) {
   return parts.join(" · ");
 }
 
+/** @param {HTMLElement} node @param {Panel} panel */
 function drawMessages(node, panel) {
   const wanted = [
-    panel.good_enough && ["good", "Good enough", panel.good_enough],
-    panel.standstill && ["info", "Labels stop helping", panel.standstill],
-  ].filter(Boolean);
-  if (node.dataset.shown === JSON.stringify(wanted)) return;
+    { kind: "good", title: "Good enough", text: panel.good_enough },
+    { kind: "info", title: "Labels stop helping", text: panel.standstill },
+  ].filter(({ text }) => text);
+  if (node.dataset.shown === JSON.stringify(wanted)) return; // or it would be spoken again
   node.dataset.shown = JSON.stringify(wanted);
-  put(node, wanted.map(([kind, title, text]) =>
+  put(node, wanted.map(({ kind, title, text }) =>
     el("div", { class: `message ${kind}` }, el("h3", {}, title), el("p", {}, text))));
 }
 
+/** @param {HTMLElement} node @param {Panel} panel */
 function drawNumbers(node, panel) {
+  /** @type {([string, string]|null)[]} */
   const rows = [
     ["Labels", number(panel.labels)],
-    ["Labelled by the model", number(panel.pseudo)],
+    [`Guesses at least ${percent(panel.threshold)} sure`, number(panel.pseudo)],
     ["Time per label", panel.median_seconds ? seconds(panel.median_seconds) : "–"],
     panel.unsure ? ["Don’t know", number(panel.unsure)] : null,
     panel.skipped ? ["Skipped", number(panel.skipped)] : null,
-    panel.flagged ? ["Flagged", number(panel.flagged)] : null,
+    panel.flagged ? [`Flagged${aside(panel.flagged_labels)}`, number(panel.flagged)] : null,
   ];
-  put(node, rows.filter(Boolean).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+  put(node, rows.map((row) => row && el("div", {}, el("dt", {}, row[0]), el("dd", {}, row[1]))));
 }
 
+/** Say what becomes of flagged labels. @param {number} n */
+function aside(n) {
+  return n ? ` (${number(n)} of them labelled: not trained on until the flag is off)` : "";
+}
+
+/** @param {HTMLElement} node @param {Panel} panel */
 function drawError(node, panel) {
   const { audit } = panel;
   if (!audit) {
-    put(node, soft("No estimate yet. It comes from questions drawn at random, once there is a model."));
+    put(node, soft("Not known yet. Test questions measure it, once there is a model."));
     return;
   }
-  const { estimate, low, high, n, errors } = audit;
+  const { estimate, low, high, n, errors, labels } = audit;
   put(
     node,
     el("p", { class: "estimate" },
       el("b", {}, percent(estimate)), el("span", {}, `${percent(low)} to ${percent(high)}`)),
-    panel.history?.length ? drawChart(panel.history, panel.target) : null,
-    soft(`${counted(errors, "wrong guess", "wrong guesses")} in ${counted(n, "question")} drawn at random and never `
-      + "trained on. With 95 % confidence the error lies in this range."),
+    drawChart([...panel.history.slice(0, -1), audit], panel.target), // the last point is the number above, always
+    soft(`${number(errors)} of ${counted(n, "test question")} wrong, model trained on ${counted(labels, "label")}. `
+      + "With 95 % confidence the error lies in this range."),
   );
 }
 
+/** @param {HTMLElement} node @param {Panel} panel */
 function drawTrainer(node, panel) {
-  const { doing, share, restarts, error, note } = panel.trainer ?? {};
+  const { doing, share, restarts, error, note } = panel.trainer;
   const often = restarts === 1 ? "once" : `${restarts} times`;
-  const where = panel.iteration ? `, iteration ${number(panel.iteration)}` : "";
+  const where = panel.iteration ? `, round ${number(panel.iteration)}` : "";
   put(
     node,
     el("p", { class: "doing" }, capital(`${DOING[doing] ?? (doing || "not running")}${where}`)),
@@ -136,9 +155,10 @@ function drawTrainer(node, panel) {
   );
 }
 
+/** @param {HTMLElement} node @param {Project} project @param {Panel} panel */
 function drawBalance(node, project, panel) {
-  const counts = panel.by_class ?? [];
-  const most = Math.max(1, ...counts);
+  const counts = panel.by_class;
+  const most = Math.max(1, ...Object.values(counts));
   if (!project.classes.length) {
     put(node, soft("No classes yet."));
     return;

@@ -4,13 +4,14 @@ import { pictureAddress } from "./api.js";
 
 const KEPT = 40; // pictures in memory: those ahead, and some behind for undo
 const SMALL = 96; // pixels: up to here every pixel is shown as a square
-const LARGEST = 24; // screen pixels a side of such a square: of larger ones the eye makes no picture
+const LARGEST = 24; // screen pixels per side of such a square: of larger ones the eye makes no picture
 const MINI = 64; // pixels of a copy
 const SIDES = [256, 512, 1024, 2048];
 
 /**
  * @typedef {{item: number, side: number, element: HTMLImageElement, state: "loading"|"ready"|"failed",
  *   ready: Promise<void>}} Picture
+ * @typedef {ReturnType<typeof createPictures>} Pictures
  */
 
 /** Keep pictures at hand, the last used ones. */
@@ -41,6 +42,7 @@ export function createPictures() {
   };
 }
 
+/** @param {HTMLImageElement} image */
 function miniature(image) {
   const [wide, high] = [image.naturalWidth || MINI, image.naturalHeight || MINI];
   const scale = Math.min(MINI / wide, MINI / high);

@@ -9,17 +9,15 @@ import { number } from "./words.js";
  */
 
 /**
- * @param {{views: Object<string, View>, place: HTMLElement, tabs: HTMLElement, store: any}} options the first view is
- *   the default
+ * @param {{views: Record<string, View>, place: HTMLElement, tabs: HTMLElement, store: import("./store.js").Store}}
+ *   options the first view is the default
  */
 export function createRouter({ views, place, tabs, store }) {
   const names = Object.keys(views);
   let name = "";
   let address = /** @type {string|null} */ (null);
-  const tab = (/** @type {string} */ one) =>
-    el("a", { href: `#${one}`, click: letGo }, el("span", {}, views[one].title), el("span", { class: "number" }));
-  const links = new Map(names.map((one) => [one, tab(one)]));
-  put(tabs, ...links.values());
+  const links = new Map(names.map((one) => [one, tab(one, views[one].title)]));
+  put(tabs, ...[...links.values()].map(({ link }) => link));
 
   function follow() {
     const [wanted, ...rest] = location.hash.slice(1).split("/");
@@ -32,16 +30,22 @@ export function createRouter({ views, place, tabs, store }) {
     name = next;
     if (moved) {
       put(place, views[name].root);
-      for (const [one, link] of links) {
+      for (const [one, { link }] of links) {
         if (one === name) link.setAttribute("aria-current", "page");
         else link.removeAttribute("aria-current");
       }
-      links.get(name)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+      links.get(name)?.link.scrollIntoView({ block: "nearest", inline: "nearest" });
       document.body.dataset.view = name;
       scrollTo(0, 0);
     }
     views[name].show(rest);
     drawTitle();
+  }
+
+  /** @param {string} view @param {number} n */
+  function count(view, n) {
+    const one = links.get(view);
+    if (one) say(one.number, n ? number(n) : "");
   }
 
   function drawTitle() {
@@ -51,10 +55,10 @@ export function createRouter({ views, place, tabs, store }) {
 
   store.watch(({ project, panel }) => {
     const open = panel?.disagreements ?? 0;
+    count("disagreements", open);
+    count("guesses", panel?.pseudo ?? 0);
     const settle = links.get("disagreements");
-    settle.hidden = !project.several && open === 0;
-    say(settle.lastElementChild, open ? number(open) : "");
-    say(links.get("guesses").lastElementChild, panel?.pseudo ? number(panel.pseudo) : "");
+    if (settle) settle.link.hidden = !project.several && open === 0;
     if (name) drawTitle();
   });
   addEventListener("hashchange", follow);
@@ -68,7 +72,13 @@ export function createRouter({ views, place, tabs, store }) {
   };
 }
 
-/** @param {import("./store.js").Project} project @returns {any} the head of the page */
+/** @param {string} view @param {string} title */
+function tab(view, title) {
+  const count = el("span", { class: "number" });
+  return { number: count, link: el("a", { href: `#${view}`, click: letGo }, el("span", {}, title), count) };
+}
+
+/** Make the head of the page. @param {import("./api.js").Project} project */
 export function drawHead(project) {
   return [el("span", { class: "brand" }, "deepbass"), named(project.name, "project")];
 }

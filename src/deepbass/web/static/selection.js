@@ -4,6 +4,8 @@ import { el } from "./dom.js";
 
 const FAR = 6; // pixels a pointer moves before it is a drag and not a click
 
+/** @typedef {{left: number, top: number, right: number, bottom: number}} Box */
+
 /**
  * @param {{grid: HTMLElement, tiles: () => HTMLElement[], onChange: () => void}} options tiles carry data-item and hold
  *   a button with the class "face"
@@ -16,8 +18,8 @@ export function createSelection({ grid, tiles, onChange }) {
   const band = el("div", { class: "band", hidden: true, "aria-hidden": "true" });
   grid.append(band);
 
-  const idOf = (tile) => Number(tile.dataset.item);
-  const face = (tile) => /** @type {HTMLElement} */ (tile.querySelector(".face"));
+  const idOf = (/** @type {HTMLElement} */ tile) => Number(tile.dataset.item);
+  const face = (/** @type {HTMLElement} */ tile) => /** @type {HTMLElement} */ (tile.querySelector(".face"));
 
   function draw() {
     for (const tile of tiles()) {
@@ -28,6 +30,7 @@ export function createSelection({ grid, tiles, onChange }) {
     onChange();
   }
 
+  /** @param {number} from @param {number} to items, both included */
   function range(from, to) {
     const ids = tiles().map(idOf);
     const [a, b] = [ids.indexOf(from), ids.indexOf(to)].sort((one, other) => one - other);
@@ -49,7 +52,8 @@ export function createSelection({ grid, tiles, onChange }) {
     if (!all.length) return;
     const at = all.findIndex((tile) => tile.contains(document.activeElement));
     const columns = Math.max(1, all.filter((tile) => tile.offsetTop === all[0].offsetTop).length);
-    const by = { arrowleft: -1, arrowright: 1, arrowup: -columns, arrowdown: columns }[key] ?? 0;
+    const steps = new Map([["arrowleft", -1], ["arrowright", 1], ["arrowup", -columns], ["arrowdown", columns]]);
+    const by = steps.get(key) ?? 0;
     const next = at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + by));
     if (extend && at >= 0) {
       anchor ??= idOf(all[at]);
@@ -96,18 +100,20 @@ export function createSelection({ grid, tiles, onChange }) {
     for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, end, { once: true });
   });
 
+  /** @param {PointerEvent} event */
   function toGrid(event) {
     const { left, top } = grid.getBoundingClientRect();
     return [event.clientX - left, event.clientY - top];
   }
 
+  /** @param {Box} box */
   function frame({ left, top, right, bottom }) {
     band.hidden = false;
     const size = { left, top, width: right - left, height: bottom - top };
     for (const [name, pixels] of Object.entries(size)) band.style.setProperty(name, `${pixels}px`);
   }
 
-  const touches = (tile, box) =>
+  const touches = (/** @type {HTMLElement} */ tile, /** @type {Box} */ box) =>
     tile.offsetLeft < box.right && tile.offsetLeft + tile.offsetWidth > box.left &&
     tile.offsetTop < box.bottom && tile.offsetTop + tile.offsetHeight > box.top;
 

@@ -4,15 +4,14 @@ import { button, el, named, put, say, soft } from "./dom.js";
 import { createPicker } from "./classes.js";
 import { thumbnail } from "./pictures.js";
 import { className } from "./store.js";
-import { number } from "./words.js";
+import { number, reason } from "./words.js";
 
 const HEADS = ["People", "Images both answered", "Kappa"];
 
-/** @param {any} app */
-export function createSettleView(app) {
-  const { store, api, acts, outbox, announce } = app;
+/** @param {import("./main.js").App} app @returns {import("./router.js").View} */
+export function createSettleView({ store, api, acts, outbox, announce }) {
   let chosen = /** @type {number|null} */ (null); // the item for which the class list is open
-  /** @type {Map<number, {item: number, name: string}>} */
+  /** @type {Map<number, import("./api.js").Disagreement>} */
   let items = new Map();
 
   const agreement = el("div", { class: "agreement" });
@@ -31,10 +30,11 @@ export function createSettleView(app) {
       await outbox.drained();
       draw(await api.disagreements());
     } catch (error) {
-      say(empty, `The disagreements could not be loaded: ${error.message}`);
+      say(empty, `The disagreements could not be loaded: ${reason(error)}`);
     }
   }
 
+  /** @param {import("./api.js").Disagreements} answer */
   function draw(answer) {
     chosen = null;
     items = new Map(answer.items.map((one) => [one.item, one]));
@@ -43,6 +43,7 @@ export function createSettleView(app) {
     put(agreement, answer.agreement.length ? table(answer.agreement) : null);
   }
 
+  /** @param {import("./api.js").Disagreement} disagreement */
   function card({ item, name, answers }) {
     const { project } = store.get();
     const said = [...new Set(answers.map((one) => one.class))];
@@ -57,16 +58,20 @@ export function createSettleView(app) {
           said.map((id) => button({
             label: ["It is ", named(className(project, id))], class: "action", click: () => settle(item, id),
           })),
-          button({ label: "Another class…", class: "action", click: (event) => openPicker(item, event) }))),
+          button({ label: "Another class…", class: "action", click: () => openPicker(item) }))),
     );
   }
 
-  function openPicker(item, event) {
+  const cardOf = (/** @type {number} */ item) => list.querySelector(`[data-item="${item}"]`);
+
+  /** @param {number} item */
+  function openPicker(item) {
     chosen = item;
-    event.currentTarget.closest(".card").append(picker.root);
+    cardOf(item)?.append(picker.root);
     picker.focusFilter();
   }
 
+  /** @param {number} item @param {number} id */
   function settle(item, id) {
     const { project } = store.get();
     const one = items.get(item);
@@ -76,13 +81,14 @@ export function createSettleView(app) {
     picker.root.remove();
     chosen = null;
     items.delete(item);
-    list.querySelector(`[data-item="${item}"]`)?.remove();
+    cardOf(item)?.remove();
     if (!items.size) void load();
   }
 
   return { root, title: "Disagreements", show: () => void load(), hide() {}, refresh: () => void load(), keys: {} };
 }
 
+/** @param {import("./api.js").Agreement[]} rows */
 function table(rows) {
   return [
     el("h3", {}, "Agreement"),

@@ -6,8 +6,8 @@ import { fit, sideFor } from "./pictures.js";
 const ZOOM = 3;
 
 /**
- * @param {{pictures: any, onShown?: () => void, onZoom?: (on: boolean) => void}} options onShown: the picture can be
- *   seen, or it is clear that it cannot
+ * @param {{pictures: import("./pictures.js").Pictures, onShown?: () => void, onZoom?: (on: boolean) => void}} options
+ *   onShown: the picture can be seen, or it is clear that it cannot
  */
 export function createStage({ pictures, onShown = () => {}, onZoom = () => {} }) {
   let item = /** @type {number|null} */ (null);
@@ -38,7 +38,10 @@ export function createStage({ pictures, onShown = () => {}, onZoom = () => {} })
     put(note);
     if (which === null) return;
     const picture = pictures.get(which, side());
-    if (picture.state === "ready") return present(picture);
+    if (picture.state === "ready") {
+      present(picture);
+      return;
+    }
     const slow = setTimeout(() => item === which && !seen && say(note, "Loading the image…"), 300);
     void picture.ready.then(() => {
       clearTimeout(slow);
@@ -46,6 +49,7 @@ export function createStage({ pictures, onShown = () => {}, onZoom = () => {} })
     });
   }
 
+  /** @param {import("./pictures.js").Picture} picture */
   function present(picture) {
     seen = true;
     put(note);
@@ -117,6 +121,7 @@ export function createStage({ pictures, onShown = () => {}, onZoom = () => {} })
   };
 }
 
+/** @param {HTMLElement} node @param {() => boolean} active */
 function dragToMove(node, active) {
   node.addEventListener("pointerdown", (event) => {
     if (!active() || event.pointerType === "touch" || event.button !== 0) return;

@@ -1,41 +1,34 @@
 /** What the page knows, in one place: whoever shows it watches it. */
 
 /**
- * @typedef {{id: number, name: string}} ClassName
- * @typedef {{name: string, id?: string, items: number, classes: ClassName[], annotator: string, several: boolean,
- *   target: number|null, audit: number, twice: number, login: boolean}} Project
- * @typedef {{n: number, errors: number, estimate: number, low: number, high: number}} Audit
- * @typedef {{labels: number, by_class: number[], answers: number, skipped: number, unsure: number, flagged: number,
- *   pseudo: number, known_to_model: number, iteration: number, median_seconds: number|null, audit: Audit|null,
- *   target: number|null, good_enough: string|null, standstill: string|null,
- *   history: {labels: number, estimate: number, low: number, high: number}[],
- *   trainer: {doing: string, share: number|null, restarts: number, error: string|null, note?: string|null},
- *   people: {name: string, labels: number}[], disagreements: number,
- *   ready: {need: {class: number, have: number, need: number}[]}|null}} Panel
- * @typedef {{project: Project, panel: Panel|null, reach: import("./api.js").Reach}} State
+ * @typedef {import("./api.js").Project} Project
+ * @typedef {{project: Project, panel: import("./api.js").Panel|null, reach: import("./api.js").Reach}} State
+ * @typedef {(state: State, change: Partial<State>) => void} Watcher
+ * @typedef {ReturnType<typeof createStore>} Store
  */
 
-/**
- * Hold a state and tell watchers of every change.
- * @template {object} T
- * @param {T} state
- */
+/** Hold a state and tell watchers of every change. @param {State} state */
 export function createStore(state) {
-  /** @type {Set<(state: T, change: Partial<T>) => void>} */
+  /** @type {Set<Watcher>} */
   const watchers = new Set();
   return {
     get: () => state,
-    /** @param {Partial<T>} change */
+    /** @param {Partial<State>} change */
     set(change) {
       state = { ...state, ...change };
       for (const watcher of watchers) watcher(state, change);
     },
-    /** Call now and after every change. @param {(state: T, change: Partial<T>) => void} watcher */
+    /** Call now and after every change. @param {Watcher} watcher */
     watch(watcher) {
       watchers.add(watcher);
       watcher(state, state);
     },
   };
+}
+
+/** Whether there is a model: its first one has had no round beyond its first training. @param {State} state */
+export function hasModel({ panel }) {
+  return panel !== null && (panel.iteration > 0 || panel.known_to_model > 0);
 }
 
 /** @param {Project} project @param {number|null|undefined} id @returns {string} */

@@ -40,6 +40,11 @@ export function listed(names, most = 5) {
   return `${names.slice(0, most).join(", ")} and ${names.length - most} more`;
 }
 
+/** @param {unknown} error @returns {string} what went wrong */
+export function reason(error) {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** @param {string} text @returns {string} with a capital letter */
 export function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);

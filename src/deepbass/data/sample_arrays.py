@@ -1,0 +1,87 @@
+"""Bring arrays of samples into the one shape that networks see, and refuse what cannot be learned from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from deepbass.core.errors import DataError
+
+CHANNELS = (1, 3, 4)  # grey, RGB, RGBA
+CHUNK_BYTES = 1 << 24  # how much of an array on disk is looked at in one go
+
+
+def as_samples(X: ArrayLike, where: str) -> NDArray[Any]:
+    """Check an array and view it as N samples, images channel-first. Nothing is copied or read as a whole."""
+    array = _as_numbers(X, where)
+    _check_finite(array, where)
+    return _channel_first(array)
+
+
+def view_samples(X: ArrayLike, where: str) -> NDArray[Any]:
+    """View an array as N samples, images channel-first, without a look at the numbers: some may not be finite."""
+    return _channel_first(_as_numbers(X, where))
+
+
+def _as_numbers(X: ArrayLike, where: str) -> NDArray[Any]:
+    array = _as_array(X, where)
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{where} holds {array.dtype} values: samples are numbers (bool, int or float).")
+    if array.ndim == 0 or array.size == 0:
+        raise DataError(f"{where} is empty (shape {array.shape}): give at least two samples of every class.")
+    return array
+
+
+def _as_array(X: ArrayLike, where: str) -> NDArray[Any]:
+    try:
+        array = np.asanyarray(X)  # a memory map stays one
+    except ValueError as error:  # NumPy's word for rows of unlike length
+        raise _ragged(X, where) from error
+    if array.dtype == object:
+        raise _ragged(array.reshape(-1) if array.ndim == 0 else array, where)
+    return array
+
+
+def _ragged(X: Any, where: str) -> DataError:
+    """Name the first sample that differs from sample 0."""
+    shapes = []
+    for index, sample in enumerate(X):
+        try:
+            shapes.append(np.shape(sample))
+        except ValueError:  # a sample that is ragged in itself
+            return DataError(f"{where} has ragged shapes: sample {index} has rows of unlike length.")
+        if shapes[index] != shapes[0]:
+            return DataError(
+                f"{where} has ragged shapes: sample {index} has shape {shapes[index]}, sample 0 has {shapes[0]}. "
+                "Bring all samples to one shape first."
+            )
+    return DataError(f"{where} holds Python objects, not numbers: convert it, as in np.stack(X).astype(np.float32).")
+
+
+def _channel_first(array: NDArray[Any]) -> NDArray[Any]:
+    """View (N,H,W) as (N,1,H,W) and (N,H,W,C) as (N,C,H,W); an alpha channel that comes last is dropped."""
+    match array.shape:
+        case (_,) | (_, _, _):  # one number per sample, or one grey image
+            return array[:, None]
+        case (_, first, _, last) if last in CHANNELS and first not in CHANNELS:
+            return np.moveaxis(array[..., :3], -1, 1)
+    return array
+
+
+def _check_finite(array: NDArray[Any], where: str) -> None:
+    if array.dtype.kind != "f":
+        return
+    step = max(1, CHUNK_BYTES // max(1, array[:1].nbytes))
+    for start in range(0, len(array), step):
+        chunk = np.asarray(array[start : start + step])
+        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is found
+            good = np.isfinite(chunk.astype(np.float32))
+        if not good.all():
+            index, *position = (int(i) for i in np.argwhere(~good)[0])
+            value = chunk[(index, *position)]
+            raise DataError(
+                f"{where}: sample {start + index} holds {value} at position {tuple(position)}. "
+                "Samples must be finite numbers in the range of float32: repair or remove it."
+            )

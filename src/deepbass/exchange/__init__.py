@@ -1,0 +1,1 @@
+"""Labels and models in and out, by format."""

@@ -1,0 +1,194 @@
+"""The SQLite file of a project: its tables, how an older one becomes one of today, what a failed write means.
+
+Acts, classes and their changes are only ever added, and an item keeps its name for ever; triggers see to it, so that no
+other program changes what people did by mistake either.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from deepbass.core.errors import StoreError
+from deepbass.label.acts import KINDS, WHYS, WITH_CLASS
+from deepbass.label.class_list import CHANGE_KINDS, ClassChange, ClassList
+from deepbass.store.sqlite import Layout, Mode, connect, explained
+from deepbass.store.write_errors import advice_for, free_space
+
+FORMAT = 2  # of the tables; another number means another layout
+BEFORE_CHANGES = 1  # the format in which a class had one name for ever: read as it is, upgraded by whoever writes
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(f"'{word}'" for word in sorted(words))
+
+
+# classes: all ids there ever were, for acts to name; what became of each is told by the changes
+_OF_CLASSES = f"""
+CREATE TABLE classes (id INTEGER PRIMARY KEY CHECK (id >= 0)) STRICT;
+CREATE TABLE class_changes (
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ({_listed(CHANGE_KINDS)})),
+    class INTEGER REFERENCES classes (id),
+    name TEXT CHECK (name <> ''),
+    "into" INTEGER REFERENCES classes (id),
+    undoes INTEGER UNIQUE REFERENCES class_changes (id), -- nothing is undone twice
+    by TEXT NOT NULL,
+    at TEXT NOT NULL,
+    CHECK ((class IS NULL) = (kind = 'undo')),
+    CHECK ((name IS NOT NULL) = (kind IN ('add', 'rename'))),
+    CHECK (("into" IS NOT NULL) = (kind = 'merge')),
+    CHECK ((undoes IS NOT NULL) = (kind = 'undo'))
+) STRICT;
+"""
+
+# what the file of an item looked like when the project was last opened
+_FILES = """
+CREATE TABLE files (
+    item INTEGER PRIMARY KEY REFERENCES items (id),
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL
+) STRICT;
+"""
+
+_TABLES = f"""
+CREATE TABLE items (
+    id INTEGER PRIMARY KEY CHECK (id >= 0),
+    name TEXT NOT NULL UNIQUE,
+    gone INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1))
+) STRICT;
+CREATE TABLE people (
+    name TEXT PRIMARY KEY NOT NULL CHECK (name <> ''),
+    password TEXT NOT NULL, -- its hash
+    at TEXT NOT NULL
+) STRICT;
+CREATE TABLE acts (
+    id INTEGER PRIMARY KEY,
+    uid TEXT NOT NULL UNIQUE CHECK (uid <> ''),
+    item INTEGER NOT NULL REFERENCES items (id),
+    kind TEXT NOT NULL CHECK (kind IN ({_listed(KINDS)})),
+    annotator TEXT NOT NULL CHECK (annotator <> ''),
+    why TEXT NOT NULL CHECK (why IN ({_listed(WHYS)})),
+    class INTEGER REFERENCES classes (id),
+    undoes TEXT UNIQUE REFERENCES acts (uid), -- nothing is undone twice
+    seconds REAL CHECK (seconds >= 0),
+    saw_guess INTEGER NOT NULL CHECK (saw_guess IN (0, 1)),
+    at TEXT NOT NULL,
+    CHECK ((class IS NOT NULL) = (kind IN ({_listed(WITH_CLASS)}))),
+    CHECK ((undoes IS NOT NULL) = (kind = 'undo'))
+) STRICT;
+CREATE TABLE leases (
+    place INTEGER PRIMARY KEY, -- in the order in which they were handed out
+    item INTEGER NOT NULL UNIQUE REFERENCES items (id),
+    annotator TEXT NOT NULL,
+    why TEXT NOT NULL CHECK (why IN ({_listed(WHYS)})),
+    until REAL NOT NULL
+) STRICT;
+"""
+
+
+def _refuse(name: str, when: str, words: str, condition: str = "true") -> str:
+    return f"CREATE TRIGGER {name} BEFORE {when} BEGIN SELECT RAISE(ABORT, '{words}') WHERE {condition}; END;\n"
+
+
+# INSERT OR REPLACE deletes without a word to the triggers on DELETE, so what is there is guarded against INSERT as well
+def _only_added(table: str, keys: tuple[str, ...], columns: str) -> str:
+    return (
+        _refuse(f"{table}_no_delete", f"DELETE ON {table}", f"{table} are only ever added")
+        + _refuse(f"{table}_no_update", f"UPDATE OF {columns} ON {table}", f"{table} are only ever added")
+        + _refuse(
+            f"{table}_no_replace",
+            f"INSERT ON {table}",
+            f"{table} are only ever added, and this one is there already",
+            f"EXISTS (SELECT 1 FROM {table} WHERE {' OR '.join(f'{key} = NEW.{key}' for key in keys)})",
+        )
+    )
+
+
+_ACTS_AND_ITEMS = _only_added(
+    "acts", ("id", "uid", "undoes"), "id, uid, item, kind, annotator, why, class, undoes, seconds, saw_guess, at"
+) + _only_added("items", ("id", "name"), "id, name")
+_CLASSES_ADDED = _only_added("classes", ("id",), "id") + _only_added(
+    "class_changes", ("id", "undoes"), 'id, kind, class, name, "into", undoes, by, at'
+)
+
+PROJECT_DB = Layout(
+    FORMAT,
+    _OF_CLASSES + _TABLES + _FILES + _ACTS_AND_ITEMS + _CLASSES_ADDED,
+    "restore the project from a copy",
+    threads=True,
+)
+
+# the classes of format 1 become the changes that added them; acts are left as they are
+_UPGRADE = f"""
+BEGIN IMMEDIATE;
+CREATE TEMP TABLE named AS SELECT id, name, by, at FROM main.classes;
+DROP TABLE main.classes;
+{_OF_CLASSES}
+{_FILES}
+INSERT INTO classes (id) SELECT id FROM temp.named ORDER BY id;
+INSERT INTO class_changes (id, kind, class, name, by, at)
+    SELECT id + 1, 'add', id, name, by, at FROM temp.named ORDER BY id;
+DROP TABLE temp.named;
+{_CLASSES_ADDED}
+PRAGMA user_version = {FORMAT};
+COMMIT;
+"""
+
+
+def open_database(path: Path, mode: Mode) -> sqlite3.Connection:
+    """Open the file; to open one of format 1 for writing makes one of today's of it, whole or not at all."""
+    try:
+        return connect(path, mode, PROJECT_DB)
+    except StoreError:
+        older = None if mode == "rwc" else _open_older(path, mode)
+        if older is None:
+            raise
+    if mode == "rw":
+        _upgrade(older, path)
+    return older
+
+
+def _open_older(path: Path, mode: Mode) -> sqlite3.Connection | None:
+    try:
+        # no script: its tables are not held to the letter of today's; the upgrade makes those that differ
+        return connect(path, mode, replace(PROJECT_DB, format=BEFORE_CHANGES, script=""))
+    except StoreError:
+        return None
+
+
+def _upgrade(db: sqlite3.Connection, path: Path) -> None:
+    doing = f"upgrade the labels from format {BEFORE_CHANGES} to {FORMAT}"
+    try:
+        with explained(path, doing, PROJECT_DB, partial(not_written, doing, path)):
+            db.execute("PRAGMA foreign_keys = OFF")  # the table that acts refer to is made anew
+            try:
+                db.executescript(_UPGRADE)
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+            db.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        db.close()
+        raise
+
+
+def read_class_list(db: sqlite3.Connection) -> ClassList:
+    """Fold the changes of the classes; those of format 1 were added and never changed."""
+    (found,) = db.execute("PRAGMA user_version").fetchone()  # asked anew: whoever writes may have upgraded the file
+    changes = 'id, kind, class, name, "into", undoes, by, at FROM class_changes'
+    if found == BEFORE_CHANGES:
+        changes = "id + 1, 'add', id, name, NULL, NULL, by, at FROM classes"
+    return ClassList(ClassChange(*row) for row in db.execute(f"SELECT {changes} ORDER BY id"))
+
+
+def not_written(doing: str, path: Path, error: sqlite3.Error) -> StoreError:
+    """Make the error for a write that the disk did not take."""
+    return StoreError(
+        f"Cannot {doing} in {path}: {error}. Nothing of it was written, and all labels before it are safe: "
+        f"{advice_for(error)} ({free_space(path.parent)}), then try again."
+    )

@@ -1,0 +1,257 @@
+"""One run from its first label to its report, started anew or resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, Self, cast
+
+import safetensors.torch
+from torch import nn
+
+from deepbass.core.config import OWN, Config
+from deepbass.core.errors import DataError
+from deepbass.core.labels import Answers, Ids, Labels
+from deepbass.core.loop import UNTRAINED, Learner, Method, Oracle, State, Step, run
+from deepbass.data.initial import choose_initial
+from deepbass.data.load import Data
+from deepbass.files import replace_file
+from deepbass.learn.learner import LocalLearner, OnProgress
+from deepbass.learn.models import build
+from deepbass.oracle import ORACLES, oracle_by_name
+from deepbass.runs.decision_field import write_field
+from deepbass.runs.identity import fingerprint, initial_key, versions
+from deepbass.runs.measure import Metrics, measure
+from deepbass.runs.recorder import Recorder
+from deepbass.store.event_rows import StepRow
+from deepbass.store.lock import patiently
+from deepbass.store.names import MODEL_FILE, RUN_FILE
+from deepbass.store.rundir import RunDir
+
+OnMetrics = Callable[[int, Metrics], None]
+
+
+@dataclass
+class Watch:
+    """Who looks on while a run goes: nobody, a progress display, a test."""
+
+    on_progress: OnProgress = lambda what, share: None
+    on_metrics: OnMetrics = lambda iteration, metrics: None
+    on_note: Callable[[str], None] = lambda note: None
+    bars: bool = False  # whether to show progress bars while data is fetched and decoded
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run ended with."""
+
+    path: Path
+    accuracy: float
+    labels: Labels
+    classes: tuple[str, ...]
+    model: nn.Module  # in evaluation mode, ready to predict
+    ended: str | None
+    history: list[Metrics]  # one entry per iteration; the first is the initial model's
+
+
+class Run:
+    """A run directory and all that works on it. Use it as a context manager: it holds the run's lock."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        config: Config,
+        data: Data,
+        *,
+        learner: LocalLearner,
+        oracle: Oracle,
+        method: Method | None,
+        watch: Watch,
+    ) -> None:
+        self.path = recorder.run_dir.path
+        self.config = config
+        self.data = data
+        self.learner = learner
+        self._recorder, self._oracle, self._watch = recorder, oracle, watch
+        self._method = method or Method.of(config)
+        self._source = config.oracle if config.oracle in ORACLES else "own"
+        self._shared: Path | None = None  # the file in which equal runs share their initial model
+
+    @property
+    def versions(self) -> dict[str, str | int]:
+        """What the results may depend on, the engine among it."""
+        return {**versions(), "engine": self.learner.engine}
+
+    @property
+    def state(self) -> State:
+        """Where the run stands: after the last iteration that counts."""
+        return self._recorder.state
+
+    def ask(self, ids: Ids) -> Answers:
+        """Ask the oracle, after keeping what the samples look like, for the report."""
+        self._describe(ids)
+        return self._oracle.ask(ids)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | PathLike[str],
+        config: Config,
+        data: Data,
+        *,
+        source: str | None = None,
+        model: nn.Module | str | None = None,
+        oracle: Oracle | None = None,
+        method: Method | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Start a run in a new directory: choose the initial labels and write down all that a resume needs.
+
+        ``model`` is one of the user's own, or names it: a function that is configured is called only if it is named.
+        """
+        initial = _initial(config, data)
+        watch = watch or Watch()
+        learner = _learner(config, data, model, watch)
+        learner.rehearse()
+        if isinstance(model, nn.Module):
+            config = replace(config, model=OWN)
+        identity = fingerprint(data)
+        if oracle is None:
+            oracle = oracle_by_name(config, data.truth, len(data.classes), identity)
+        else:
+            config = replace(config, oracle=OWN)
+        recorder = Recorder.create(
+            path,
+            config,
+            learner,
+            name=data.name,
+            source=source,
+            pool=data.pool,
+            classes=data.classes,
+            fingerprint=identity,
+            validation=len(data.validation),
+            notes=data.notes,
+        )
+        try:
+            self = cls(recorder, config, data, learner=learner, oracle=oracle, method=method, watch=watch)
+            self._begin(initial)
+        except BaseException:
+            recorder.close()
+            raise
+        return self
+
+    @classmethod
+    def resume(
+        cls,
+        run_dir: RunDir,
+        data: Data,
+        *,
+        model: nn.Module | str | None = None,
+        oracle: Oracle | None = None,
+        method: Method | None = None,
+        watch: Watch | None = None,
+    ) -> Self:
+        """Go on from the newest whole checkpoint of an open run directory."""
+        config = Config.of(run_dir.about["config"])
+        watch = watch or Watch()
+        identity = fingerprint(data)
+        if identity != run_dir.about["data"]["fingerprint"]:
+            raise DataError(
+                f"The data is not what the run {run_dir.path} was started with "
+                f"({run_dir.about['data']['samples']} samples of {run_dir.about['data']['name']!r}): samples, labels "
+                "or their order have changed. Restore the data, or start a new run."
+            )
+        learner = _learner(config, data, model, watch)
+        oracle = oracle or oracle_by_name(config, data.truth, len(data.classes), identity)
+        recorder = Recorder(run_dir, learner)
+        self = cls(recorder, config, data, learner=learner, oracle=oracle, method=method, watch=watch)
+        if recorder.take_up(watch.on_note) is None:  # begin again from the initial labels
+            run_dir.events.rewind(0)
+            self._begin(_initial(config, data))
+        return self
+
+    @classmethod
+    def go_on_or_begin(
+        cls, path: Path, config: Config, data: Data, *, source: str | None = None, watch: Watch | None = None
+    ) -> Self:
+        """Go on with what a directory holds, if it is a run of these settings; else begin one in its place."""
+        if (path / RUN_FILE).exists():
+            run_dir = patiently(lambda: RunDir.open(path))
+            if Config.of(run_dir.about["config"]) == config:
+                return cls.resume(run_dir, data, watch=watch)
+            run_dir.close()
+        if path.exists():  # half made, or left over from other settings
+            rmtree(path)
+        return cls.create(path, config, data, source=source, watch=watch)
+
+    def share_initial(self, folder: Path) -> None:
+        """Take the initial model from a folder in which an equal run has left it; else leave it there for others."""
+        self._shared = folder / f"{initial_key(self.config, self.data, self.learner.engine)}.safetensors"
+        if self.state.iteration == UNTRAINED and self._shared.exists():
+            self.learner.restore(self._shared.read_bytes())
+            self._on_step(Step(replace(self.state, iteration=0)))
+
+    def steps(self) -> list[StepRow]:
+        """List the iterations that count, with what was measured and how long their parts took."""
+        return self._recorder.run_dir.events.steps()
+
+    def go(self) -> Result:
+        """Run to the end. Every finished iteration is safe on disk before the next one starts."""
+        learner: Learner = self.learner  # the loop sees no more of it than the protocol
+        ended = run(learner, self, self._method, self.state, self._on_step).ended
+        replace_file(self.path / MODEL_FILE, safetensors.torch.save(self._weights()))
+        if self.data.pool.shape == (2,):
+            write_field(self.path, self.learner, self.data, self.state.labels, _initial(self.config, self.data))
+        history = [cast(Metrics, row.metrics) for row in self.steps()]
+        accuracy = history[-1]["validation_accuracy"]
+        assert accuracy is not None
+        model = self.learner.model.eval()
+        return Result(self.path, accuracy, self.state.labels, self.data.classes, model, ended, history)
+
+    def close(self) -> None:
+        """Release the run directory."""
+        self._recorder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _on_step(self, step: Step) -> None:
+        accuracy = self.learner.evaluate(self.data.validation, self.data.validation_labels)
+        metrics = measure(step, self.data.truth, accuracy)
+        self._recorder.commit(step.state, metrics, step.asked, step.answers, self._source)
+        if self._shared is not None and step.state.iteration == 0 and not self._shared.exists():
+            self._shared.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(self._shared, self.learner.state())
+        self._watch.on_metrics(step.state.iteration, metrics)
+
+    def _begin(self, initial: Ids) -> None:
+        events, answers = self._recorder.run_dir.events, Answers(initial, self.data.truth[initial])
+        if not any(row.source == "initial" for row in events.answers()):
+            events.add_initial(answers.ids, answers.classes)
+        self._recorder.state = State(self.state.labels.answered(answers))
+
+    def _describe(self, ids: Ids) -> None:
+        pool = self.data.pool
+        self._recorder.run_dir.events.describe_many(
+            (int(id_), pool.name(int(id_)), pool.picture(int(id_))) for id_ in ids
+        )
+
+    def _weights(self) -> dict[str, Any]:
+        return {name: tensor.cpu().contiguous().clone() for name, tensor in self.learner.model.state_dict().items()}
+
+
+def _learner(config: Config, data: Data, model: nn.Module | str | None, watch: Watch) -> LocalLearner:
+    if not isinstance(model, nn.Module):
+        model = build(config, data.pool.shape, len(data.classes), named=model)
+    return LocalLearner(model, data.pool, len(data.classes), config, watch.on_progress)
+
+
+def _initial(config: Config, data: Data) -> Ids:
+    """Pick the labels known at the start."""
+    return choose_initial(data.truth, data.classes, config.initial, config.seed)

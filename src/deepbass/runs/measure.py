@@ -1,0 +1,51 @@
+"""The numbers of an iteration. Accuracy against hidden labels is computed here, in simulations, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+import numpy as np
+
+from deepbass.core.labels import UNKNOWN, Classes, Ids
+from deepbass.core.loop import Step
+
+
+class Metrics(TypedDict):
+    """The numbers of one iteration; None where there is nothing to measure, or no hidden label to compare with."""
+
+    validation_accuracy: float | None
+    known: int  # labels known
+    members: int  # pseudo-labels in use
+    pseudo_accuracy: float | None  # share of these that are right
+    guess_accuracy: float | None  # share of all guesses that are right, about samples whose label is not known
+    entropy_known: float | None  # mean entropy of the known labels: theta
+    entropy_pool: float | None  # mean entropy of the others
+    passes: float | None  # dropout passes per sample of the pool
+    asked: int  # labels asked for
+    answered: int  # samples that were answered about
+
+
+def measure(step: Step, truth: Classes, validation_accuracy: float) -> Metrics:
+    """Describe the state after an iteration; what cannot be known is None."""
+    labels, belief = step.state.labels, step.belief
+    unknown = labels.unknown
+    about_unknown = belief.about(unknown) if belief is not None else None
+    return {
+        "validation_accuracy": validation_accuracy,
+        "known": len(labels.known),
+        "members": len(labels.members),
+        "pseudo_accuracy": _accuracy(labels.members, labels.guess[labels.members], truth),
+        "guess_accuracy": _accuracy(unknown, about_unknown.guess, truth) if about_unknown else None,
+        "entropy_known": step.threshold,
+        # with early exit over the passes made, so settled samples count with fewer of them
+        "entropy_pool": float(about_unknown.entropy.mean()) if about_unknown and len(unknown) else None,
+        "passes": float(belief.passes.mean()) if belief is not None else None,
+        "asked": len(step.asked),
+        "answered": len(np.unique(step.answers.ids)),
+    }
+
+
+def _accuracy(ids: Ids, guesses: Classes, truth: Classes) -> float | None:
+    """Compare guesses with the hidden labels, over the samples that have one."""
+    there = truth[ids] != UNKNOWN
+    return float((guesses[there] == truth[ids[there]]).mean()) if there.any() else None

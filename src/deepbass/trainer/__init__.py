@@ -1,0 +1,1 @@
+"""The labelling page's trainer, a process of its own."""

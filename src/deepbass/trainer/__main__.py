@@ -1,0 +1,68 @@
+"""The trainer of a labelling project, a process of its own.
+
+    python -m deepbass.trainer PROJECT [--data FOLDER] [--model FILE.py:FUNCTION]
+
+It reads what people said from the project's journal and writes models below ``models/``; it never writes to the
+journal and never waits for the page. What it does it says on standard output, one JSON object per line. It ends at once
+when its standard input does, so that it never outlives the server; killed at any moment and started again it goes on
+from its last commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from deepbass.core.errors import DeepBassError, WriteError
+from deepbass.runs.interrupt import term_like_ctrl_c
+from deepbass.store import child
+from deepbass.trainer.status_writer import StatusWriter
+
+_NICENESS = 10  # the page comes first
+
+
+def main() -> None:
+    """Train the project named on the command line."""
+    prog = "python -m deepbass.trainer"
+    parser = argparse.ArgumentParser(prog=prog, description="Train the model of a labelling project.")
+    parser.add_argument("project", type=Path, help="its directory")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="where files of named data sets lie")
+    parser.add_argument("--model", help="a model of one's own, which is never run because the project names it")
+    given = parser.parse_args()
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    child.begin()
+    status = StatusWriter()
+    try:
+        with term_like_ctrl_c():
+            _train(given.project, given.data, given.model, status)
+    except KeyboardInterrupt:
+        sys.exit(child.INTERRUPTED)
+    except WriteError as error:
+        status.error(f"{error.what}: {error.advice}, and training goes on by itself.")
+        sys.exit(2)
+    except DeepBassError as error:
+        status.error(str(error))
+        sys.exit(2)
+    except Exception as error:
+        status.error(f"{type(error).__name__}: {error}")
+        raise
+
+
+def _train(path: Path, folder: Path | None, model: str | None, status: StatusWriter) -> None:
+    # only now: loading torch takes seconds, which the page needs more at its start, and in which the parent may end
+    from deepbass.label.journal import Journal
+    from deepbass.label.project import Project
+    from deepbass.learn.memory import keep_freed_memory
+    from deepbass.trainer.trainer import Trainer
+
+    keep_freed_memory()
+    project = Project.open(path)
+    with Journal.open(project.labels_db, mode="ro") as journal:
+        Trainer(project, journal, status, folder, model).go()
+
+
+if __name__ == "__main__":
+    main()

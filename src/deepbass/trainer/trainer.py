@@ -1,0 +1,198 @@
+"""The models of a labelling project, trained one after the other for as long as the process lives."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from deepbass.core.config import PEOPLE, Config
+from deepbass.core.errors import ConfigError, DataError, StoreError
+from deepbass.data.source import name_of
+from deepbass.label.class_list import what_changed
+from deepbass.label.items import load_pool
+from deepbass.label.journal import Journal
+from deepbass.label.project import Project, Settings
+from deepbass.label.trained_models import class_ids
+from deepbass.runs.configure import configure
+from deepbass.runs.identity import pool_fingerprint
+from deepbass.store.lock import patiently, take_lock
+from deepbass.store.names import RUN_FILE
+from deepbass.store.rundir import RunDir
+from deepbass.trainer.earlier_model import CARRIED_FROM, EarlierModel
+from deepbass.trainer.item_rows import ItemRows
+from deepbass.trainer.label_oracle import LedgerReader
+from deepbass.trainer.model_run import POLL_SECONDS, Material, ModelRun
+from deepbass.trainer.status_writer import StatusWriter
+
+RANKED = 500  # samples whose order is exact; those behind them are ordered by the passes that they made
+
+# what the trainer decides itself
+_OWN = ("oracle", "replay", "stop", "ask_count", "ask_every", "budget", "iterations")
+
+
+def labelling_config(settings: Settings, known: int) -> Config:
+    """Make the configuration of a model from a project's settings; ``known`` labels are there at its beginning."""
+    own = sorted({name.replace("-", "_") for name in settings.config} & set(_OWN))
+    if own:
+        raise ConfigError(
+            f"The project's config sets {', '.join(own)}, which is not for it to say when people label: take it out."
+        )
+    layer: dict[str, Any] = {
+        # as many steps as the paper makes on its hundred labels, also where a thousand are known from the start
+        "initial_epochs": max(1, min(100, round(100 * 100 / max(1, known)))),
+        "keep_checkpoints": 4,  # the page may still be reading one when the next two are there
+        **settings.config,
+        "seed": settings.seed,
+        "acquire": settings.acquire,
+        "admit": settings.admit,
+        "oracle": PEOPLE,
+        "ask_every": 1,  # ranked anew in every iteration
+        "ask_count": RANKED,
+    }
+    return configure("labelling", "paper", layer)
+
+
+class Trainer:
+    """Waits for the first labels, then trains one model after the other.
+
+    Other classes are a new model, since the network's outputs are others, but it begins with all that the one before
+    had learned. A class that was renamed is the same class.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        journal: Journal,
+        status: StatusWriter,
+        folder: Path | None = None,
+        named_model: str | None = None,
+    ) -> None:
+        """Make the trainer of a project; ``folder`` is where files of named data sets lie.
+
+        ``named_model`` is the model of the user's own, if there is one: named by who starts the trainer.
+        """
+        self._project, self._journal, self._status, self._folder = project, journal, status, folder
+        self._named_model = named_model
+        self._reader = LedgerReader(project, journal)
+
+    def go(self) -> None:
+        """Train until the process is ended."""
+        models = self._project.models
+        models.mkdir(parents=True, exist_ok=True)
+        lock = patiently(lambda: take_lock(models))
+        try:
+            self._wait_for_labels()
+            material = self._load()
+            while True:
+                with self._open(material) as model:
+                    model.go()
+                self._wait_for_labels()
+        finally:
+            lock.release()
+
+    def _wait_for_labels(self) -> None:
+        """Wait until there is enough to begin with. Who has begun once goes on with what is there."""
+        while True:
+            self._reader.read()
+            begun = _newest(self._project.models) is not None and len(self._reader.classes) >= 2
+            if begun or self._reader.ready():
+                return
+            self._status.doing("waiting", need=self._reader.missing())
+            time.sleep(POLL_SECONDS)
+
+    def _load(self) -> Material:
+        self._status.doing("loading")
+        names = [row.name for row in self._journal.items()]
+        config = labelling_config(self._project.settings, 0)
+        pool, items = load_pool(self._project.source, names, config, self._folder)
+        if len(pool) < 2:
+            raise DataError(f"{self._project.source} has {len(pool)} readable samples: there is nothing to train on.")
+        if len(pool) < len(names):
+            self._status.note(f"{len(names) - len(pool)} of {len(names)} samples cannot be read and are left out.")
+        rows = ItemRows(items, len(names))
+        return Material(
+            name=name_of(Path(self._project.source)),
+            source=self._project.source,
+            pool=pool,
+            rows=rows,
+            reserve=rows.of(self._project.audit_reserve(len(names)).tolist()),
+            fingerprint=pool_fingerprint(pool, rows.items),
+            named_model=self._named_model,
+        )
+
+    def _open(self, material: Material) -> ModelRun:
+        """Go on with the newest model if it is of these classes, samples and settings; else begin the next."""
+        self._status.iteration = None
+        self._reader.read()
+        config = labelling_config(self._project.settings, len(self._reader.ledger.training_labels()))
+        newest, found = _newest(self._project.models), None
+        if newest is not None:
+            try:
+                found = self._resume(newest, config, material)
+            except (ConfigError, StoreError) as error:  # damaged, or of another version; no label is in there alone
+                self._status.note(f"{error} A new model is begun.")
+        if isinstance(found, ModelRun):
+            return found
+        # the numbers of all folders count: one may be half made, when its trainer was killed
+        path = self._project.models / f"{max(map(_number, _folders(self._project.models)), default=0) + 1:04d}"
+        if found is None:
+            return self._create(path, config, material)
+        return self._adapted(path, found, config, material)
+
+    def _resume(self, path: Path, config: Config, material: Material) -> ModelRun | EarlierModel | None:
+        """Go on with a model; of one for other classes return what it had learned; None: it cannot be used."""
+        with ExitStack() as held:
+            run_dir = held.enter_context(patiently(lambda: RunDir.open(path)))
+            about = run_dir.about["data"]
+            # the initial epochs hang on how many labels there were at the beginning
+            as_then = replace(config, initial_epochs=run_dir.about["config"].get("initial_epochs"))
+            if about["fingerprint"] != material.fingerprint:
+                self._status.note("The samples are not those of the last model: a new one is begun.")
+                return None
+            if Config.of(run_dir.about["config"]) != as_then:
+                self._status.note("The settings are not those of the last model: a new one is begun.")
+                return None
+            begun = bool(run_dir.events.steps())
+            if class_ids(run_dir.about) != self._reader.classes.ids:
+                return EarlierModel.read(path) if begun or about.get(CARRIED_FROM) else None
+            model = ModelRun.resume(run_dir, material, self._reader, self._status)
+            if not begun and about.get(CARRIED_FROM):  # killed before its first commit
+                model.carry(EarlierModel.read(path))
+            held.pop_all()  # it is the model's now
+            return model
+
+    def _adapted(self, path: Path, earlier: EarlierModel, config: Config, material: Material) -> ModelRun:
+        """Begin a model for the classes of now with what an earlier one had learned."""
+        self._status.doing("adapting to the classes")
+        changed = what_changed(earlier.class_ids, self._reader.classes)
+        self._status.note(f"{changed}: the model keeps what it has learned.")
+        as_learned = replace(config, initial_epochs=0)
+        model = self._create(path, as_learned, material, carried_from=earlier.name)
+        try:
+            model.carry(earlier)
+        except BaseException:
+            model.close()
+            raise
+        return model
+
+    def _create(self, path: Path, config: Config, material: Material, carried_from: str | None = None) -> ModelRun:
+        classes, reader = self._reader.classes, self._reader
+        return ModelRun.create(path, config, classes, material, reader, self._status, carried_from)
+
+
+def _newest(models: Path) -> Path | None:
+    """Find the model begun last."""
+    begun = [path for path in _folders(models) if (path / RUN_FILE).exists()]
+    return max(begun, key=_number, default=None)
+
+
+def _folders(models: Path) -> list[Path]:
+    return [path for path in models.iterdir() if re.fullmatch(r"\d{4,}", path.name)]
+
+
+def _number(model: Path) -> int:
+    return int(model.name)
