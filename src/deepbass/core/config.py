@@ -177,6 +177,23 @@ class Config:
         share=True,
         shown="20%",
     )
+    features: str = setting(
+        "auto",
+        "how a sample becomes what the network sees",
+        more="computed once and kept; your own is named as `file.py:function` or `package.module:function`; see "
+        "[features](features.md)",
+        choices={
+            "auto": "by the data, and by what is installed; it says what it chose",
+            "pixels": "the picture itself, or the numbers of an array",
+            "imagenet": "a network that has seen a million photographs",
+            "sentences": "a language model's view of a text",
+            "words": "which words a text has, and how rare they are",
+            "table": "numbers scaled, categories spread out, what is missing filled in",
+        },
+        code=True,
+    )
+    text: str | None = setting(None, "column of a table that holds the texts to learn from")
+    target: str | None = setting(None, "column of a table that holds the labels", shown="label")
     image_size: int | None = setting(
         None, "side in pixels that images of a folder or table are resized to", at_least=2, shown="chosen"
     )
@@ -265,6 +282,9 @@ class RunSettings(TypedDict, total=False):
     masks: str
     pool: int | None
     validation: float
+    features: str
+    text: str | None
+    target: str | None
     image_size: int | None
     colour: str
     strict: bool
