@@ -118,9 +118,10 @@ class Config:
         more="your own is named as `file.py:function` or `package.module:function`, which is called with (sample "
         "shape, number of classes); see [what is safe to open](security.md)",
         choices={
-            "auto": "cnn for images, else mlp",
+            "auto": "linear on computed features, cnn for images, else mlp",
             "cnn": "the paper's, for images",
             "mlp": "the paper's, for all else",
+            "linear": "one layer, solved to its optimum with a penalty chosen by cross-validation; made for features",
         },
         code=True,
         written=(OWN,),

@@ -18,6 +18,7 @@ from deepbass.core.foreign import guarded, reason_of
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.own_model import check_named, is_code
 from deepbass.core.randomness import seed_for
+from deepbass.learn.heads import LinearHead
 
 
 def paper_cnn(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn.Sequential:
@@ -65,7 +66,9 @@ def build(config: Config, shape: tuple[int, ...], classes: int, *, named: str | 
         if named is not None and is_code(config.model):
             return _users_own(named, shape, classes)
         name = config.model
-        if name == "auto":
+        if name == "auto" and config.features not in ("auto", "pixels"):
+            name = "linear"
+        elif name == "auto":
             name = "cnn" if len(shape) == 3 and min(shape[1:]) >= 4 else "mlp"
         with guarded(lambda cause: ConfigError(_no_model(name, shape, classes, cause))):
             return BUILT_IN[name](shape, classes, config.dropout)
@@ -75,7 +78,16 @@ def _no_model(name: str, shape: tuple[int, ...], classes: int, cause: Exception)
     return f"There is no model {name!r} for samples of shape {shape} and {classes} classes ({reason_of(cause)})."
 
 
-BUILT_IN: dict[str, Callable[[tuple[int, ...], int, float], nn.Module]] = {"cnn": paper_cnn, "mlp": paper_mlp}
+def linear_head(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> LinearHead:
+    """Build a linear layer on features; `HeadLearner` solves it."""
+    return LinearHead(int(torch.Size(shape).numel()), classes, dropout)
+
+
+BUILT_IN: dict[str, Callable[[tuple[int, ...], int, float], nn.Module]] = {
+    "cnn": paper_cnn,
+    "mlp": paper_mlp,
+    "linear": linear_head,
+}
 
 
 def parameters(model: nn.Module) -> int:

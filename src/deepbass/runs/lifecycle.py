@@ -19,6 +19,7 @@ from deepbass.core.loop import UNTRAINED, Learner, Method, Oracle, State, Step, 
 from deepbass.data.initial import choose_initial
 from deepbass.data.load import Data
 from deepbass.files import replace_file
+from deepbass.learn.head_learner import learner_for
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.models import build
 from deepbass.oracle import ORACLES, oracle_by_name
@@ -249,7 +250,7 @@ class Run:
 def _learner(config: Config, data: Data, model: nn.Module | str | None, watch: Watch) -> LocalLearner:
     if not isinstance(model, nn.Module):
         model = build(config, data.pool.shape, len(data.classes), named=model)
-    return LocalLearner(model, data.pool, len(data.classes), config, watch.on_progress)
+    return learner_for(model, data.pool, len(data.classes), config, watch.on_progress)
 
 
 def _initial(config: Config, data: Data) -> Ids:

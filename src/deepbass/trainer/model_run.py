@@ -21,6 +21,7 @@ from deepbass.label.estimate import error_estimate
 from deepbass.label.ranking import Ranking
 from deepbass.label.trained_models import class_ids
 from deepbass.learn.carry_over import carry_over
+from deepbass.learn.head_learner import learner_for
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from deepbass.runs.measure import measure
@@ -240,4 +241,4 @@ class ModelRun:
 
 def _learner(config: Config, material: Material, classes: int, status: StatusWriter) -> LocalLearner:
     network = build(config, material.pool.shape, classes, named=material.named_model)
-    return LocalLearner(network, material.pool, classes, config, status.progress)
+    return learner_for(network, material.pool, classes, config, status.progress)

@@ -1,0 +1,143 @@
+"""A linear head on features: softmax regression, solved to its optimum, its regularisation chosen by cross-validation.
+
+What a feature extractor has made of a sample is nearly linear in the classes, so that a whole training takes a fraction
+of a second and there is nothing to tune: the penalty is the one under which known labels that were kept back are
+predicted best. The dropout before the layer is for Monte-Carlo passes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from deepbass.core.labels import Classes
+
+# Strengths of the penalty that are tried: C as scikit-learn counts it, for features whose mean square length is 1.
+STRENGTHS = tuple(float(10.0 ** (half / 2)) for half in range(-3, 9))
+FOLDS = 5
+MOST_FOR_CHOICE = 1000  # labels that take part in choosing: more of them hardly move the choice, and cost time
+_STEPS = 100
+
+
+class LinearHead(nn.Module):
+    """Features, centred and scaled, to logits."""
+
+    centre: Tensor
+    scale: Tensor
+    strength: Tensor
+    chosen_with: Tensor
+
+    def __init__(self, width: int, classes: int, dropout: float = 0.33) -> None:
+        super().__init__()
+        self.register_buffer("centre", torch.zeros(width))
+        self.register_buffer("scale", torch.ones(()))
+        self.register_buffer("strength", torch.ones(()))  # of the penalty: C, as chosen last
+        self.register_buffer("chosen_with", torch.zeros((), dtype=torch.int64))  # how many labels; 0: never chosen
+        self.flatten = nn.Flatten()
+        self.dropout = nn.Dropout(dropout)
+        self.linear = nn.Linear(width, classes)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Map a batch of features to logits."""
+        logits: Tensor = self.linear(self.dropout(self.prepared(features)))
+        return logits
+
+    def prepared(self, features: Tensor) -> Tensor:
+        """Centre and scale features, so that one range of penalties suits all kinds of them."""
+        flat: Tensor = self.flatten(features)
+        return (flat - self.centre) * self.scale
+
+    def prepare(self, some: NDArray[np.float32]) -> None:
+        """Learn centre and scale from some samples: a mean of 0, and a mean square length of 1."""
+        flat = torch.from_numpy(some).flatten(1).double()
+        centre = flat.mean(0)
+        spread = float((flat - centre).square().sum(1).mean())
+        self.centre.copy_(centre)
+        self.scale.fill_(1.0 / math.sqrt(spread) if spread > 0 else 1.0)
+
+
+def fit(
+    inputs: Tensor, classes: Tensor, weights: Tensor, strength: float, weight: Tensor, bias: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Minimise C * sum of weighted cross-entropies + |W|^2 / 2, from a first guess of W and its bias.
+
+    ``inputs`` are N x D, ``weight`` is classes x D. The optimum lies in the span of the inputs, so with fewer samples
+    than features the search is in that smaller space, which changes nothing but the time.
+    """
+    samples, width = inputs.shape
+    if samples < width:
+        basis, small = _rotated(inputs)
+        inside, moved = fit(small, classes, weights, strength, weight @ basis, bias)
+        return inside @ basis.T, moved
+    W = weight.clone().requires_grad_()
+    b = bias.clone().requires_grad_()
+    # the sum is scaled so that gradients are of one size whatever the penalty: the search stops where it should
+    total = float(weights.sum()) * strength + 1.0
+    search = torch.optim.LBFGS(
+        [W, b], max_iter=_STEPS, tolerance_grad=1e-7, tolerance_change=1e-10, line_search_fn="strong_wolfe"
+    )
+
+    def loss() -> Tensor:
+        search.zero_grad()
+        entropies = F.cross_entropy(inputs @ W.T + b, classes, reduction="none")
+        value: Tensor = (strength * (weights * entropies).sum() + 0.5 * W.square().sum()) / total
+        value.backward()  # type: ignore[no-untyped-call]
+        return value
+
+    with torch.enable_grad():
+        search.step(loss)  # type: ignore[no-untyped-call]
+    return W.detach(), b.detach()
+
+
+def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.random.Generator) -> float:
+    """Choose the penalty under which labels that were kept back are predicted best, by their log-likelihood.
+
+    The likelihood is smoother than the share of right answers: with few labels that is a draw between many penalties.
+    """
+    rows = rng.permutation(len(inputs))[:MOST_FOR_CHOICE]
+    inputs, classes = inputs[rows], classes[rows]
+    if len(inputs) < inputs.shape[1]:
+        _, inputs = _rotated(inputs)
+    folds = folds_of(classes.numpy(), FOLDS, rng)
+    kept_back = sorted(set(folds.tolist()))
+    if len(kept_back) < 2:
+        return 1.0
+    losses = torch.zeros(len(STRENGTHS), dtype=torch.float64)
+    for fold in kept_back:
+        inside = torch.from_numpy(folds != fold)
+        W = torch.zeros(outputs, inputs.shape[1], dtype=inputs.dtype)
+        b = torch.zeros(outputs, dtype=inputs.dtype)
+        train, answers = inputs[inside], classes[inside]
+        for place, strength in enumerate(STRENGTHS):  # each goes on from the one before
+            W, b = fit(train, answers, torch.ones(len(train), dtype=inputs.dtype), strength, W, b)
+            logits = inputs[~inside] @ W.T + b
+            losses[place] += float(F.cross_entropy(logits, classes[~inside], reduction="sum"))
+    return STRENGTHS[int(losses.argmin())]
+
+
+def folds_of(classes: Classes, folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Deal samples out to folds, every class as evenly as can be, and the folds too."""
+    order = rng.permutation(len(classes))
+    order = order[np.argsort(classes[order], kind="stable")]
+    dealt = np.empty(len(classes), dtype=np.int64)
+    dealt[order] = np.arange(len(classes)) % folds
+    return dealt
+
+
+def _rotated(inputs: Tensor) -> tuple[Tensor, Tensor]:
+    """Turn inputs into the space that they span: an orthonormal basis (D x N), and the inputs in it (N x N)."""
+    basis, triangle = torch.linalg.qr(inputs.T)
+    return basis, triangle.T.contiguous()
+
+
+def weights_of(known: int, guesses: int, copies: int) -> Sequence[float]:
+    """Weigh a known label 1, and a guess as much less as it would be presented less often."""
+    return [1.0] * known + [1.0 / copies] * guesses

@@ -1,0 +1,108 @@
+"""The linear head: solved to its optimum, its penalty chosen on labels that were kept back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+
+from deepbass.core.config import Config
+from deepbass.core.labels import Answers, Labels
+from deepbass.data.pool import Pool
+from deepbass.learn.head_learner import HeadLearner, learner_for
+from deepbass.learn.heads import STRENGTHS, LinearHead, choose_strength, fit, folds_of
+from deepbass.learn.models import build
+
+
+def clouds(samples: int, width: int, classes: int, apart: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Draw clouds of points, one per class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, samples)
+    centres = rng.normal(size=(classes, width)) * apart
+    return (centres[y] + rng.normal(size=(samples, width))).astype(np.float32), y
+
+
+@pytest.mark.parametrize(("samples", "width"), [(200, 10), (30, 100)])
+@pytest.mark.parametrize("strength", [0.01, 1.0, 100.0])
+def test_the_optimum_is_scikit_learns(samples: int, width: int, strength: float) -> None:
+    X, y = clouds(samples, width, 3, 0.5)
+    weights = np.random.default_rng(1).uniform(0.1, 2, samples)
+    zero = torch.zeros(3, width, dtype=torch.float64), torch.zeros(3, dtype=torch.float64)
+    W, b = fit(torch.from_numpy(X).double(), torch.from_numpy(y), torch.from_numpy(weights), strength, *zero)
+    theirs = LogisticRegression(C=strength, tol=1e-10, max_iter=5000).fit(X.astype(np.float64), y, weights)
+    np.testing.assert_allclose(W.numpy(), theirs.coef_, atol=2e-3 * max(1e-2, np.abs(theirs.coef_).max()))
+    ours = torch.softmax(torch.from_numpy(X).double() @ W.T + b, 1)
+    np.testing.assert_allclose(ours.numpy(), theirs.predict_proba(X.astype(np.float64)), atol=2e-3)
+
+
+def test_a_penalty_is_strong_where_features_mislead_and_weak_where_they_tell() -> None:
+    rng = np.random.default_rng(0)
+    told, y = clouds(120, 20, 3, 3.0)
+    noise = rng.normal(size=(120, 20)).astype(np.float32)
+
+    def chosen(X: np.ndarray) -> float:
+        scaled = torch.from_numpy(X / np.sqrt((X**2).sum(1).mean())).double()
+        return choose_strength(scaled, torch.from_numpy(y), 3, np.random.default_rng(0))
+
+    assert chosen(noise) == STRENGTHS[0]
+    assert chosen(told) >= 10
+
+
+def test_folds_are_even_and_so_are_classes_in_them() -> None:
+    y = np.repeat([0, 1, 2], [50, 25, 7])
+    folds = folds_of(y, 5, np.random.default_rng(3))
+    assert set(np.bincount(folds).tolist()) <= {16, 17}
+    for class_ in range(3):
+        counts = np.bincount(folds[y == class_], minlength=5)
+        assert counts.max() - counts.min() <= 1
+
+
+def config(**more: object) -> Config:
+    return Config.of({"features": "words", "passes_pool": 5, **more})
+
+
+def labelled(y: np.ndarray, known: int, classes: int) -> Labels:
+    ids = np.arange(known)
+    return Labels.none(len(y), classes).answered(Answers(ids, y[ids]))
+
+
+def test_it_learns_keeps_uncertainty_and_goes_on_bit_for_bit() -> None:
+    X, y = clouds(400, 30, 4, 0.8)
+    pool = Pool(X * 7 + 100, "train")  # of any range: it is centred and scaled
+
+    def learner() -> HeadLearner:
+        made = learner_for(build(config(), (30,), 4), pool, 4, config())
+        assert isinstance(made, HeadLearner)
+        return made
+
+    first = learner()
+    first.train(labelled(y, 60, 4), epochs=1, copies=20, seed=5)
+    assert (first.probabilities(pool).argmax(1) == y)[60:].mean() > 0.85
+    belief = first.infer(None, passes=5, seed=1)
+    assert 0 < belief.mutual_information.mean() < belief.entropy.mean()
+
+    second = learner()
+    second.restore(first.state())
+    more = labelled(y, 61, 4).guessed(np.arange(61, 400), first.probabilities(pool).argmax(1)[61:])
+    for each in (first, second):
+        each.train(more, epochs=1, copies=20, seed=6)
+    assert first.state() == second.state()
+    assert int(first.model.chosen_with) == 60  # one label more is no reason to choose again
+
+
+def test_one_class_no_label_and_features_without_spread_do_no_harm() -> None:
+    flat = Pool(np.ones((20, 3), np.float32), "train")
+    learner = learner_for(build(config(), (3,), 2), flat, 2, config())
+    learner.train(Labels.none(20, 2), epochs=1, copies=20, seed=0)
+    learner.train(labelled(np.zeros(20, np.int64), 3, 2), epochs=1, copies=20, seed=0)
+    assert (learner.probabilities(flat).argmax(1) == 0).all()
+
+
+def test_centre_and_scale_make_the_mean_square_length_one() -> None:
+    X, _ = clouds(100, 6, 2, 1.0)
+    head = LinearHead(6, 2)
+    head.prepare(X * 50 - 3)
+    prepared = head.prepared(torch.from_numpy(X * 50 - 3))
+    assert float(prepared.square().sum(1).mean()) == pytest.approx(1, rel=1e-4)
+    assert float(prepared.mean(0).abs().max()) < 1e-5
