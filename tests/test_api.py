@@ -200,3 +200,18 @@ def test_every_public_name_is_there_and_explained() -> None:
             assert inspect.getdoc(public), name
             assert f"`{name}`" in page or f"`deepbass.{name}`" in page, name
     assert dir(deepbass) == sorted(deepbass.__all__)
+
+
+def test_initial_labels_may_be_rows_of_ones_own_choice(tmp_path: Path) -> None:
+    X, y = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32), np.arange(40) % 2
+    short: Any = {"iterations": 1, "initial_epochs": 1, "passes_pool": 2, "passes_known": 2, "acquire": "none"}
+    first = deepbass.run(X, y, X_val=X, y_val=y, initial=[7, 12, 30], out=tmp_path / "rows", **short)
+    np.testing.assert_array_equal(first.labels.known, [7, 12, 30])
+    again = deepbass.resume(tmp_path / "rows", X, y, X_val=X, y_val=y)
+    np.testing.assert_array_equal(again.labels.known, [7, 12, 30])
+    listed = tmp_path / "initial.txt"
+    listed.write_text("train/7\n12\n30\n")
+    second = deepbass.run(X, y, X_val=X, y_val=y, initial_labels=str(listed), out=tmp_path / "file", **short)
+    assert second.labels == first.labels
+    with pytest.raises(DataError, match="rows or names"):
+        deepbass.run(X, y, initial=[], out=tmp_path / "none", **short)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
 from deepbass.core.acquire import Acquire, Acquisition
@@ -35,6 +36,7 @@ def run(
     y_val: ArrayLike | None = None,
     config: Config | None = None,
     preset: str | None = None,
+    initial: int | Sequence[int | str] | NDArray[np.integer] | None = None,
     model: nn.Module | str | None = None,
     oracle: Oracle | str | None = None,
     acquire: Acquire | Acquisition | str | None = None,
@@ -53,11 +55,20 @@ def run(
     returns ids, ``admit(belief, threshold, labels)``, which returns labels, and ``stop(state)``, which returns why the
     run is over, or None. They are not kept in the run's directory: `resume` has to be given them again.
 
+    ``initial`` is how many labels are known at the start, or which: rows of the training data, or names.
+
     ``out`` is the run's directory, else ``runs/NAME-1`` and so on. ``folder`` is where data sets known by name may lie
     already.
     """
     parts = {"model": model, "oracle": oracle, "acquire": acquire, "admit": admit, "stop": stop}
-    named = {field: part if isinstance(part, str) else OWN for field, part in parts.items() if part is not None}
+    named: dict[str, Any] = {
+        field: part if isinstance(part, str) else OWN for field, part in parts.items() if part is not None
+    }
+    chosen_initial = None if initial is None or isinstance(initial, int) else _rows(initial)
+    if chosen_initial is not None:
+        named |= {"initial": max(1, len(chosen_initial)), "initial_labels": OWN}
+    elif initial is not None:
+        named["initial"] = initial
     source = str(data) if isinstance(data, str | PathLike) else None
     if config is None:
         chosen = configure(source or "arrays", preset or "paper", {**settings, **named})
@@ -82,7 +93,15 @@ def run(
     where = Path(out) if out is not None else free_directory(loaded.name)
     own_oracle = None if isinstance(oracle, str) else oracle
     with Run.create(
-        where, chosen, loaded, source=source, model=network, oracle=own_oracle, method=method, watch=watch
+        where,
+        chosen,
+        loaded,
+        source=source,
+        initial=chosen_initial,
+        model=network,
+        oracle=own_oracle,
+        method=method,
+        watch=watch,
     ) as begun:
         return begun.go()
 
@@ -193,6 +212,13 @@ def _again(
     if source is None:
         raise DataError("This run was started on arrays in Python: resume it there, with deepbass.resume(path, X, y).")
     return load(str(source), config, folder=folder, progress=progress)
+
+
+def _rows(initial: Sequence[int | str] | NDArray[np.integer]) -> list[int | str]:
+    rows = initial.tolist() if isinstance(initial, np.ndarray) else list(initial)
+    if not rows or not all(isinstance(row, int | str) and not isinstance(row, bool) for row in rows):
+        raise DataError("initial is a number of labels, or a list of rows or names of samples, as in initial=[3, 17].")
+    return rows
 
 
 def _path(folder: str | PathLike[str] | None) -> Path | None:

@@ -102,7 +102,7 @@ def test_every_policy_can_be_chosen_and_every_choice_is_there() -> None:
 
 
 def test_what_editors_know_of_the_settings_is_what_the_configuration_takes() -> None:
-    given_as_values = {"acquire", "admit", "stop", "model", "oracle"}
+    given_as_values = {"initial", "acquire", "admit", "stop", "model", "oracle"}
     types = get_type_hints(Config)
     assert get_type_hints(RunSettings) == {name: types[name] for name in types if name not in given_as_values}
     assert RunSettings.__required_keys__ == frozenset()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepbass.core.errors import DataError
+from deepbass.core.labels import UNKNOWN
 from deepbass.data.draw import draw_pool, hold_out
-from deepbass.data.initial import choose_initial
+from deepbass.data.initial import choose_initial, find_initial, read_initial
+from deepbass.data.pool import Pool
 
 truths = st.lists(st.integers(-1, 3), min_size=1, max_size=200).map(np.array)
 seeds = st.integers(0, 100)
@@ -84,3 +88,21 @@ def test_a_class_with_too_few_labels_is_named() -> None:
 def test_more_initial_labels_than_labels_are_refused() -> None:
     with pytest.raises(DataError, match="only 3 samples have one"):
         choose_initial(np.array([0, 1, 1, -1]), 2, 4, seed=0)
+
+
+def test_initial_labels_of_ones_own_choice_are_found_by_name_and_by_row(tmp_path: Path) -> None:
+    pool = Pool(np.zeros((6, 2), np.float32), [f"{letter}.png" for letter in "abcdef"]).part([1, 3, 5])
+    truth = np.array([0, 1, UNKNOWN])
+    listed = tmp_path / "initial.txt"
+    listed.write_text("\ufeffd.png\n\n 1 \n", "utf-8")
+    assert read_initial(listed) == ["d.png", "1"]
+    np.testing.assert_array_equal(find_initial(read_initial(listed), pool, truth), [0, 1])
+    for wanted, said in {"5": "is not known", "0": "of no sample", "g.png": "of no sample"}.items():
+        with pytest.raises(DataError, match=said):
+            find_initial([wanted], pool, truth)
+    with pytest.raises(DataError, match=r"'1' is there twice"):
+        find_initial(["b.png", 1], pool, truth)
+    for content in (b"", b"\xff\xfe\xff"):
+        listed.write_bytes(content)
+        with pytest.raises(DataError, match="a name or a row number per line"):
+            read_initial(listed)

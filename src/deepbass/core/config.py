@@ -31,6 +31,12 @@ class Config:
         more="as many as there are labelled samples takes them all, whatever the sizes of the classes",
         at_least=1,
     )
+    initial_labels: str | None = setting(
+        None,
+        "file that names the samples whose labels are known at the start, in place of a draw",
+        more="a name or a row number per line; in Python also `initial=` with a list of rows",
+        written=(OWN,),
+    )
     iterations: int = setting(200, "iterations of Algorithm 1", at_least=0)
     ask_count: int = setting(10, "labels asked for at a time", at_least=1)
     ask_every: int = setting(10, "iterations from one asking to the next; the first iteration asks", at_least=1)
@@ -255,11 +261,11 @@ class Config:
 class RunSettings(TypedDict, total=False):
     """The fields of `Config` that take a plain value, as keyword arguments: for editors and type checkers.
 
-    The others (acquire, admit, stop, model, oracle) may be given as values of one's own, too.
+    The others (initial, acquire, admit, stop, model, oracle) may be given as values of one's own, too.
     """
 
     seed: int
-    initial: int
+    initial_labels: str | None
     iterations: int
     ask_count: int
     ask_every: int

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from deepbass.core.errors import DataError
+from deepbass.core.foreign import decoding
 from deepbass.core.labels import UNKNOWN, Classes, Ids
 from deepbass.core.randomness import generator
+from deepbass.data.pool import Pool
 
 
 def choose_initial(truth: Classes, classes: int | Sequence[str], count: int, seed: int) -> Ids:
@@ -45,3 +48,35 @@ def choose_initial(truth: Classes, classes: int | Sequence[str], count: int, see
             )
         chosen.append(rng.choice(members, size=int(need), replace=False))
     return np.sort(np.concatenate(chosen))
+
+
+def read_initial(path: Path) -> list[str]:
+    """Read which samples are to be known from the start: a name or a row number per line."""
+    with decoding(path, "list of samples", "Write a name or a row number per line.", DataError):
+        lines = path.read_text("utf-8-sig").splitlines()
+    wanted = [line.strip() for line in lines if line.strip()]
+    if not wanted:
+        raise DataError(f"{path} names no sample: write a name or a row number per line.")
+    return wanted
+
+
+def find_initial(wanted: Sequence[str | int], pool: Pool, truth: Classes) -> Ids:
+    """Find the samples that are meant by their names, or else by their rows in the data; each has to have a label."""
+    by_name = {pool.name(id_): id_ for id_ in range(len(pool))}
+    by_row = {str(row): id_ for id_, row in enumerate(pool.rows.tolist())}
+    found = []
+    for each in map(str, wanted):
+        id_ = by_name.get(each, by_row.get(each))
+        if id_ is None:
+            raise DataError(
+                f"The initial label {each!r} is of no sample of the pool: give names or row numbers of the training "
+                "part, and none that is held out for validation."
+            )
+        if truth[id_] == UNKNOWN:
+            raise DataError(f"The initial label {each!r} is not known: the data has no label for that sample.")
+        found.append(id_)
+    chosen = np.unique(np.array(found, dtype=np.int64))
+    if len(chosen) < len(found):
+        twice = next(str(each) for place, each in enumerate(wanted) if found[place] in found[:place])
+        raise DataError(f"The initial label {twice!r} is there twice: name each sample once.")
+    return chosen

@@ -32,6 +32,11 @@ class Pool:
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def rows(self) -> Ids:
+        """Which rows of the data the samples are, in the order of their ids."""
+        return self._rows
+
     def __repr__(self) -> str:
         return f"Pool({len(self)} samples of shape {self.shape})"
 

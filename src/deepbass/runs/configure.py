@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from deepbass.core.config import Config
+from deepbass.core.config import OWN, Config
 from deepbass.core.errors import ConfigError
 from deepbass.core.foreign import guarded, reason_of
 from deepbass.core.presets import preset as look_up
@@ -36,6 +36,8 @@ def _understood(layer: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(settings.get("replay"), str):
         settings.setdefault("oracle", "replay")
         settings["replay"] = str(Path(settings["replay"]).resolve())
+    if isinstance(settings.get("initial_labels"), str) and settings["initial_labels"] != OWN:
+        settings["initial_labels"] = str(Path(settings["initial_labels"]).expanduser().resolve())
     if isinstance(settings.get("model"), str):
         settings["model"] = whole_reference(settings["model"])
     return settings

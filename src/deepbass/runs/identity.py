@@ -59,9 +59,9 @@ def versions() -> dict[str, str | int]:
     }
 
 
-def initial_key(config: Config, data: Data, engine: str) -> str:
+def initial_key(config: Config, data: Data, engine: str, initial: Ids) -> str:
     """Name an initial model by all that it depends on."""
     settings = {name: value for name, value in config.as_dict().items() if name not in _LATER}
     made_with = {name: value for name, value in versions().items() if name != "threads"}
-    told = json.dumps([settings, made_with, fingerprint(data), engine], sort_keys=True)
+    told = json.dumps([settings, made_with, fingerprint(data), engine, initial.tolist()], sort_keys=True)
     return hashlib.sha256(told.encode()).hexdigest()[:32]

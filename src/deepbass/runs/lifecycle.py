@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from shutil import rmtree
 from typing import Any, Self, cast
 
+import numpy as np
 import safetensors.torch
 from torch import nn
 
 from deepbass.core.config import OWN, Config
-from deepbass.core.errors import DataError
+from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.labels import Answers, Ids, Labels
 from deepbass.core.loop import UNTRAINED, Learner, Method, Oracle, State, Step, run
-from deepbass.data.initial import choose_initial
+from deepbass.data.initial import choose_initial, find_initial, read_initial
 from deepbass.data.load import Data
 from deepbass.files import replace_file
 from deepbass.learn.head_learner import learner_for
@@ -27,7 +28,7 @@ from deepbass.runs.decision_field import write_field
 from deepbass.runs.identity import fingerprint, initial_key, versions
 from deepbass.runs.measure import Metrics, measure
 from deepbass.runs.recorder import Recorder
-from deepbass.store.event_rows import StepRow
+from deepbass.store.event_rows import INITIAL, StepRow
 from deepbass.store.lock import patiently
 from deepbass.store.names import MODEL_FILE, RUN_FILE
 from deepbass.store.rundir import RunDir
@@ -104,6 +105,7 @@ class Run:
         data: Data,
         *,
         source: str | None = None,
+        initial: Sequence[str | int] | None = None,
         model: nn.Module | str | None = None,
         oracle: Oracle | None = None,
         method: Method | None = None,
@@ -111,9 +113,10 @@ class Run:
     ) -> Self:
         """Start a run in a new directory: choose the initial labels and write down all that a resume needs.
 
-        ``model`` is one of the user's own, or names it: a function that is configured is called only if it is named.
+        ``initial`` are samples of the user's choice whose labels are known, by name or row. ``model`` is one of the
+        user's own, or names it: a function that is configured is called only if it is named.
         """
-        initial = _initial(config, data)
+        known = _initial(config, data, initial)
         watch = watch or Watch()
         learner = _learner(config, data, model, watch)
         learner.rehearse()
@@ -138,7 +141,7 @@ class Run:
         )
         try:
             self = cls(recorder, config, data, learner=learner, oracle=oracle, method=method, watch=watch)
-            self._begin(initial)
+            self._begin(known)
         except BaseException:
             recorder.close()
             raise
@@ -171,7 +174,8 @@ class Run:
         self = cls(recorder, config, data, learner=learner, oracle=oracle, method=method, watch=watch)
         if recorder.take_up(watch.on_note) is None:  # begin again from the initial labels
             run_dir.events.rewind(0)
-            self._begin(_initial(config, data))
+            known = self._initial()
+            self._begin(known if len(known) else _initial(config, data, None))  # killed before they were written down
         return self
 
     @classmethod
@@ -190,7 +194,8 @@ class Run:
 
     def share_initial(self, folder: Path) -> None:
         """Take the initial model from a folder in which an equal run has left it; else leave it there for others."""
-        self._shared = folder / f"{initial_key(self.config, self.data, self.learner.engine)}.safetensors"
+        key = initial_key(self.config, self.data, self.learner.engine, self._initial())
+        self._shared = folder / f"{key}.safetensors"
         if self.state.iteration == UNTRAINED and self._shared.exists():
             self.learner.restore(self._shared.read_bytes())
             self._on_step(Step(replace(self.state, iteration=0)))
@@ -205,7 +210,7 @@ class Run:
         ended = run(learner, self, self._method, self.state, self._on_step).ended
         replace_file(self.path / MODEL_FILE, safetensors.torch.save(self._weights()))
         if self.data.pool.shape == (2,):
-            write_field(self.path, self.learner, self.data, self.state.labels, _initial(self.config, self.data))
+            write_field(self.path, self.learner, self.data, self.state.labels, self._initial())
         history = [cast(Metrics, row.metrics) for row in self.steps()]
         accuracy = history[-1]["validation_accuracy"]
         assert accuracy is not None
@@ -233,9 +238,14 @@ class Run:
 
     def _begin(self, initial: Ids) -> None:
         events, answers = self._recorder.run_dir.events, Answers(initial, self.data.truth[initial])
-        if not any(row.source == "initial" for row in events.answers()):
+        if not len(self._initial()):
             events.add_initial(answers.ids, answers.classes)
         self._recorder.state = State(self.state.labels.answered(answers))
+
+    def _initial(self) -> Ids:
+        """List the labels that were known at the start, as they were written down."""
+        rows = self._recorder.run_dir.events.answers()
+        return np.array([row.sample for row in rows if row.source == INITIAL], dtype=np.int64)
 
     def _describe(self, ids: Ids) -> None:
         pool = self.data.pool
@@ -253,6 +263,12 @@ def _learner(config: Config, data: Data, model: nn.Module | str | None, watch: W
     return learner_for(model, data.pool, len(data.classes), config, watch.on_progress)
 
 
-def _initial(config: Config, data: Data) -> Ids:
+def _initial(config: Config, data: Data, wanted: Sequence[str | int] | None) -> Ids:
     """Pick the labels known at the start."""
+    if wanted is None and config.initial_labels == OWN:
+        raise ConfigError("initial_labels was passed in Python, as in deepbass.run(..., initial=[...]): pass it again.")
+    if wanted is None and config.initial_labels is not None:
+        wanted = read_initial(Path(config.initial_labels))
+    if wanted is not None:
+        return find_initial(wanted, data.pool, data.truth)
     return choose_initial(data.truth, data.classes, config.initial, config.seed)

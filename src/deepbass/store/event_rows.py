@@ -13,6 +13,8 @@ from deepbass.core.errors import StoreError
 from deepbass.core.foreign import decoding, excerpt
 from deepbass.core.npy import read_array
 
+INITIAL = "initial"  # the source of labels that were known at the start
+
 
 class QuestionRow(NamedTuple):
     """A sample that was asked for."""

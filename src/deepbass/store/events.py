@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from deepbass.core.errors import StoreError
 from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids
-from deepbass.store.event_rows import AnswerRow, Description, QuestionRow, StepRow
+from deepbass.store.event_rows import INITIAL, AnswerRow, Description, QuestionRow, StepRow
 from deepbass.store.run_database import RUN_DB, not_written
 from deepbass.store.sqlite import Mode, connect, explained
 from deepbass.store.write_errors import now
@@ -36,7 +36,7 @@ class Events:
 
     # what the training process writes
 
-    def add_initial(self, ids: Ids, classes: Classes, source: str = "initial") -> None:
+    def add_initial(self, ids: Ids, classes: Classes, source: str = INITIAL) -> None:
         """Write down the labels that are known at the start, as answers of iteration 0."""
         with self._writing("initial labels") as db:
             _add_answers(db, Answers(ids, classes), source, 0)
