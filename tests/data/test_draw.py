@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepbass.core.config import Config
 from deepbass.core.errors import DataError
 from deepbass.core.labels import UNKNOWN
 from deepbass.data.draw import draw_pool, hold_out
-from deepbass.data.initial import choose_initial, find_initial, read_initial
+from deepbass.data.initial import choose_initial, find_initial, initial_labels, read_initial
 from deepbass.data.pool import Pool
 
 truths = st.lists(st.integers(-1, 3), min_size=1, max_size=200).map(np.array)
@@ -106,3 +107,19 @@ def test_initial_labels_of_ones_own_choice_are_found_by_name_and_by_row(tmp_path
         listed.write_bytes(content)
         with pytest.raises(DataError, match="a name or a row number per line"):
             read_initial(listed)
+
+
+@pytest.mark.parametrize("start", ["random", "typical"])
+def test_no_count_per_class_is_needed_and_no_label_is_looked_at(start: str) -> None:
+    rng = np.random.default_rng(0)
+    pool = Pool(rng.normal(size=(60, 4)).astype(np.float32), "train")
+    truth = np.where(np.arange(60) % 4 == 0, UNKNOWN, 0)
+    truth[1] = 1  # a class of one
+    config = Config(start=start, initial=9)
+    chosen = initial_labels(config, pool, truth, ("common", "rare", "never met"))
+    assert len(set(chosen.tolist())) == 9
+    assert (truth[chosen] != UNKNOWN).all()
+    others = np.where(truth == UNKNOWN, UNKNOWN, 1 - np.minimum(truth, 1))
+    np.testing.assert_array_equal(chosen, initial_labels(config, pool, others, ("common", "rare", "never met")))
+    with pytest.raises(DataError, match="only 45 samples have one"):
+        initial_labels(Config(start=start, initial=46), pool, truth, ("common", "rare"))

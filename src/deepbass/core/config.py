@@ -27,9 +27,19 @@ class Config:
     seed: int = setting(0, "every random draw of the run derives from it", at_least=0, group="The method")
     initial: int = setting(
         100,
-        "labels known at the start, the same number for every class",
-        more="as many as there are labelled samples takes them all, whatever the sizes of the classes",
+        "labels known at the start",
+        more="as many as there are labelled samples takes them all",
         at_least=1,
+    )
+    start: str = setting(
+        "balanced",
+        "which labels are known at the start",
+        choices={
+            "balanced": "the same number of every class, as in the paper: the labels are looked at before they are "
+            "paid for",
+            "random": "any",
+            "typical": "the densest sample of each of as many clusters; no label is looked at",
+        },
     )
     initial_labels: str | None = setting(
         None,
@@ -265,6 +275,7 @@ class RunSettings(TypedDict, total=False):
     """
 
     seed: int
+    start: str
     initial_labels: str | None
     iterations: int
     ask_count: int

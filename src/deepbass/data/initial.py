@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from deepbass.core.config import Config
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import decoding
 from deepbass.core.labels import UNKNOWN, Classes, Ids
 from deepbass.core.randomness import generator
+from deepbass.core.typical import MOST_POINTS, typical
 from deepbass.data.pool import Pool
+
+_MOST_BYTES = 1 << 28  # of samples that are clustered
+
+
+def initial_labels(config: Config, pool: Pool, truth: Classes, classes: Sequence[str]) -> Ids:
+    """Choose the labels known at the start, by the rule that is configured."""
+    if config.start == "balanced":
+        return choose_initial(truth, classes, config.initial, config.seed)
+    known = np.flatnonzero(truth != UNKNOWN)  # whoever is simulated has an answer to these
+    _check_enough(config.initial, len(known))
+    rng = generator(config.seed, 0, "initial labels")
+    if config.start == "random":
+        return np.sort(rng.choice(known, size=config.initial, replace=False))
+    most = max(config.initial, min(MOST_POINTS, _MOST_BYTES // (4 * math.prod(pool.shape))))
+    some = known if len(known) <= most else np.sort(rng.choice(known, size=most, replace=False))
+    return np.sort(some[typical(pool.read(some), config.initial, rng)])
 
 
 def choose_initial(truth: Classes, classes: int | Sequence[str], count: int, seed: int) -> Ids:
@@ -21,10 +40,7 @@ def choose_initial(truth: Classes, classes: int | Sequence[str], count: int, see
     """
     names = [str(class_) for class_ in range(classes)] if isinstance(classes, int) else list(classes)
     known = np.flatnonzero(truth != UNKNOWN)
-    if count > len(known):
-        raise DataError(
-            f"initial = {count} labels were asked for, but only {len(known)} samples have one: ask for fewer."
-        )
+    _check_enough(count, len(known))
     if count == len(known) and len(np.unique(truth[known])) == len(names):
         return known
 
@@ -48,6 +64,11 @@ def choose_initial(truth: Classes, classes: int | Sequence[str], count: int, see
             )
         chosen.append(rng.choice(members, size=int(need), replace=False))
     return np.sort(np.concatenate(chosen))
+
+
+def _check_enough(count: int, known: int) -> None:
+    if count > known:
+        raise DataError(f"initial = {count} labels were asked for, but only {known} samples have one: ask for fewer.")
 
 
 def read_initial(path: Path) -> list[str]:

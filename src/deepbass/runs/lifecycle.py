@@ -17,7 +17,7 @@ from deepbass.core.config import OWN, Config
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.labels import Answers, Ids, Labels
 from deepbass.core.loop import UNTRAINED, Learner, Method, Oracle, State, Step, run
-from deepbass.data.initial import choose_initial, find_initial, read_initial
+from deepbass.data.initial import find_initial, initial_labels, read_initial
 from deepbass.data.load import Data
 from deepbass.files import replace_file
 from deepbass.learn.head_learner import learner_for
@@ -271,4 +271,4 @@ def _initial(config: Config, data: Data, wanted: Sequence[str | int] | None) -> 
         wanted = read_initial(Path(config.initial_labels))
     if wanted is not None:
         return find_initial(wanted, data.pool, data.truth)
-    return choose_initial(data.truth, data.classes, config.initial, config.seed)
+    return initial_labels(config, data.pool, data.truth, data.classes)

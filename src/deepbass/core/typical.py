@@ -1,0 +1,92 @@
+"""Which samples stand for many: the densest sample of every cluster.
+
+Where next to nothing is known, the samples that a model is least sure of are outliers, and what helps is what is common
+(TypiClust: Hacohen, Dekel, Weinshall, 2022). Nothing here looks at a label.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepbass.core.labels import Ids
+
+Points = NDArray[np.float32]
+
+MOST_POINTS = 20_000  # that are clustered: of a larger pool a random part
+MOST_CLUSTERS = 500  # more of them would be too small to tell what is typical
+DIMENSIONS = 64  # that the points are reduced to: what is beyond is mostly noise, and time
+_NEIGHBOURS = 20
+_ROUNDS = 20
+
+
+def typical(points: Points, count: int, rng: np.random.Generator) -> Ids:
+    """Choose ``count`` rows, one per cluster and the densest there; large clusters first, then again from the top."""
+    rows = np.arange(len(points))
+    if len(rows) > MOST_POINTS:
+        rows = np.sort(rng.choice(len(points), max(MOST_POINTS, count), replace=False))
+    reduced = reduce(points[rows], DIMENSIONS, rng)
+    clusters = k_means(reduced, min(count, MOST_CLUSTERS, len(rows)), rng)
+    sizes = np.bincount(clusters)
+    queues = [
+        _by_density(reduced, np.flatnonzero(clusters == cluster)) for cluster in np.argsort(-sizes, kind="stable")
+    ]
+    rounds = (queue[turn] for turn in range(int(sizes.max())) for queue in queues if turn < len(queue))
+    return rows[np.fromiter(rounds, dtype=np.int64)[:count]]
+
+
+def _by_density(points: Points, members: Ids) -> Ids:
+    """Order the rows of a cluster by their mean distance to their nearest neighbours in it, nearest first."""
+    inside = points[members]
+    distances = np.sort(_squares(inside, inside), axis=1)[:, 1 : _NEIGHBOURS + 1]  # without its own
+    spread = np.sqrt(distances).mean(1) if distances.shape[1] else np.zeros(len(members))
+    return members[np.argsort(spread, kind="stable")]
+
+
+def reduce(points: Points, dimensions: int, rng: np.random.Generator) -> Points:
+    """Project points onto their main directions (randomised PCA: Halko, Martinsson, Tropp, 2011)."""
+    flat = np.ascontiguousarray(points.reshape(len(points), -1), dtype=np.float32)
+    flat = flat - flat.mean(0)
+    if flat.shape[1] <= dimensions:
+        return flat
+    sketch = flat @ rng.standard_normal((flat.shape[1], dimensions + 10), dtype=np.float32)
+    basis, _ = np.linalg.qr(flat @ (flat.T @ sketch))
+    _, _, directions = np.linalg.svd(basis.T @ flat, full_matrices=False)
+    return np.ascontiguousarray(flat @ directions[:dimensions].T)
+
+
+def k_means(points: Points, clusters: int, rng: np.random.Generator) -> Ids:
+    """Assign points to clusters, by Lloyd's rounds from k-means++ centres. No cluster is left empty."""
+    centres = points[_plus_plus(points, clusters, rng)]
+    nearest = np.full(len(points), -1, dtype=np.int64)
+    for _ in range(_ROUNDS):
+        before = nearest
+        nearest = _squares(points, centres).argmin(1)
+        if np.array_equal(before, nearest):
+            break
+        sums = np.zeros_like(centres)
+        np.add.at(sums, nearest, points)
+        counts = np.bincount(nearest, minlength=len(centres))
+        centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centres)
+    return np.unique(nearest, return_inverse=True)[1].astype(np.int64)
+
+
+def _plus_plus(points: Points, clusters: int, rng: np.random.Generator) -> list[int]:
+    """Draw centres, each by its squared distance from those before."""
+    chosen = [int(rng.integers(len(points)))]
+    far = _squares(points, points[chosen])[:, 0]
+    while len(chosen) < clusters:
+        total = float(far.sum())
+        if total <= 0:  # all others are copies of what was chosen
+            break
+        chosen.append(int(np.searchsorted(np.cumsum(far, dtype=np.float64), rng.uniform(0, total))))
+        chosen[-1] = min(chosen[-1], len(points) - 1)
+        far = np.minimum(far, _squares(points, points[chosen[-1:]])[:, 0])
+    return chosen
+
+
+def _squares(points: Points, others: Points) -> Points:
+    """Compute squared distances, as many rows at a time as fit; rounding never makes one negative."""
+    products = points @ others.T
+    squares: Points = (points**2).sum(1)[:, None] - 2 * products + (others**2).sum(1)[None, :]
+    return np.maximum(squares, 0)
