@@ -23,7 +23,7 @@ Pair = tuple[int, int, int]  # true class, predicted class, how often
 class ReliabilityBin(NamedTuple):
     """The predictions whose confidence lies in one bin."""
 
-    count: int
+    size: int
     confidence: float  # their mean probability of the class predicted
     accuracy: float  # the share of them that is right
 
@@ -90,8 +90,8 @@ class Quality:
         """
         if not self.bins:
             return None
-        total = sum(one.count for one in self.bins)
-        return sum(one.count * abs(one.accuracy - one.confidence) for one in self.bins) / total
+        total = sum(one.size for one in self.bins)
+        return sum(one.size * abs(one.accuracy - one.confidence) for one in self.bins) / total
 
     @property
     def commonest(self) -> float:
@@ -132,7 +132,7 @@ class Quality:
         if any(len(one) != 3 or min(one) < 0 or max(one[1:]) > 1 for one in plain["reliability"]):
             raise ValueError("reliability has other entries than count, confidence and accuracy")
         bins = tuple(ReliabilityBin(int(count), *shares) for count, *shares in plain["reliability"])
-        if bins and not sum(one.count for one in bins):
+        if bins and not sum(one.size for one in bins):
             raise ValueError("reliability counts nothing")
         confusion = np.zeros((classes, classes), dtype=np.int64)
         for true, predicted, count in cells:
