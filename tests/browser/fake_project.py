@@ -122,6 +122,7 @@ class Fake:
             "target": 0.02,
             "good_enough": None,
             "standstill": None,
+            "worth": {"verdict": "unknown", "why": "Nothing is known of its error yet.", "way": None, "commonest": None},
             "history": [{key: scored[key] for key in ("labels", "estimate", "low", "high")}] if scored else [],
             "people": everyone,
             "disagreements": len(self.journal.disagreements()),

@@ -73,7 +73,7 @@ def label(
             help="Which of its own guesses it learns from: all-data, step-wise (sure ones) or none. (default: all-data)"
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Every random draw derives from it. (default: 0)")] = None,
+    seed: Annotated[int | None, typer.Option(help="Every random draw derives from it. (default: drawn when the project is made)")] = None,
     model: Annotated[
         str | None,
         typer.Option(help="The network: auto, cnn, mlp, or your own as file.py:function, named at every start."),

@@ -41,11 +41,14 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {{n: number, errors: number, estimate: number, low: number, high: number, labels: number}} Audit the newest
  *   model's answers to the test questions; labels: how many it was trained with
  * @typedef {{labels: number, estimate: number, low: number, high: number}} ErrorPoint
+ * @typedef {{verdict: "unknown"|"not useful yet"|"useful"|"good enough", why: string, way: string|null,
+ *   commonest: number|null}} Worth what the model is worth, why, and what is left to do; commonest: the error of always
+ *   saying the commonest class
  * @typedef {{doing: string, share: number|null, restarts: number, error: string|null, note?: string|null}} Trainer
  * @typedef {{labels: number, by_class: ByClass, answers: number, skipped: number, unsure: number, flagged: number,
  *   flagged_labels: number, threshold: number, pseudo: number, known_to_model: number, iteration: number,
  *   median_seconds: number|null, audit: Audit|null, target: number|null, good_enough: string|null, standstill: string|null,
- *   history: ErrorPoint[], trainer: Trainer, people: {name: string, labels: number}[], disagreements: number,
+ *   worth: Worth, history: ErrorPoint[], trainer: Trainer, people: {name: string, labels: number}[], disagreements: number,
  *   ready: {need: {class: number, have: number, need: number}[]}|null}} Panel flagged_labels: of the flagged images,
  *   those with a label; pseudo: guesses of at least the threshold on images without one
  *

@@ -123,19 +123,22 @@ function aside(n) {
 
 /** @param {HTMLElement} node @param {Panel} panel */
 function drawError(node, panel) {
-  const { audit } = panel;
+  const { audit, worth } = panel;
   if (!audit) {
-    put(node, soft("Not known yet. Test questions measure it, once there is a model."));
+    put(node, soft("Not known yet. Test questions measure it, once there is a model."), worth.way && soft(worth.way));
     return;
   }
   const { estimate, low, high, n, errors, labels } = audit;
   put(
     node,
+    el("p", { class: `verdict ${worth.verdict.replaceAll(" ", "-")}` }, capital(worth.verdict)),
     el("p", { class: "estimate" },
       el("b", {}, percent(estimate)), el("span", {}, `${percent(low)} to ${percent(high)}`)),
     drawChart([...panel.history.slice(0, -1), audit], panel.target), // the last point is the number above, always
     soft(`${number(errors)} of ${counted(n, "test question")} wrong, model trained on ${counted(labels, "label")}. `
       + "With 95 % confidence the error lies in this range."),
+    soft(worth.why),
+    worth.way && soft(worth.way),
   );
 }
 
