@@ -157,10 +157,9 @@ def answers_to_show(target: float, estimates: Sequence[Estimate] = (), *, errors
 
     It is the first look still to come at which so few errors are too few for the target, and Wilson's bound below it.
     """
-    look = 0
-    for estimate in estimates:
-        while estimate.n >= _answers(look, target):
-            look += 1
+    look, given = 0, max((estimate.n for estimate in estimates), default=0)
+    while given >= _answers(look, target):
+        look += 1
     while True:
         n = max(_answers(look, target), errors)
         if _chance(errors, n, target) <= _level(look) and scored(errors, n).high < target:

@@ -50,13 +50,11 @@ def judge(
         return Worth("unknown", why, way, None)
     class_, most = Counter(audit_labels.values()).most_common(1)[0]
     dummy = 1 - most / len(audit_labels)
-    always = f"always saying “{names.get(class_, class_)}”, the commonest class, would be wrong in {_percent(dummy)}"
-    model = f"it is wrong in {_percent(now.estimate)}, at most {_percent(now.high)}"
-    if enough:
-        return Worth("good enough", f"By {_questions(now.n)}, {model}; {always}.", way, dummy)
-    if now.high < dummy:
-        return Worth("useful", f"By {_questions(now.n)}, {model}; {always}.", way, dummy)
-    return Worth("not useful yet", f"As far as {_questions(now.n)} can tell, {model}; {always}.", way, dummy)
+    always = f"Always saying “{names.get(class_, class_)}”, the commonest class, would be wrong in {_percent(dummy)}"
+    if enough or now.high < dummy:
+        return Worth("good enough" if enough else "useful", f"{always}: the model is better than that.", way, dummy)
+    can_tell = f"as far as {number_of(now.n, 'test question')} can tell"
+    return Worth("not useful yet", f"{always}: {can_tell}, the model may be no better.", way, dummy)
 
 
 def way_to_target(
@@ -100,10 +98,6 @@ def _out_of_reach(target: float, reserve: int, total: int, errors: int) -> str:
         return f"{said} There are too few images to show any error; the interval still holds."
     target, answers = fitting[0]
     return f"{said} A target of {_percent(target)} takes {answers:,}: start with --target-error {100 * target:g}%."
-
-
-def _questions(n: int) -> str:
-    return number_of(n, "test question")
 
 
 def _nth(share: float) -> str:

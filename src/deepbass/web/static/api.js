@@ -34,6 +34,11 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  *   high: number|null}} GuessLevel guesses that are at least so sure; n: test questions that the model was so sure of
  * @typedef {{default: number, levels: GuessLevel[]}} GuessLevels by rising confidence
  *
+ * @typedef {{item: number, name: string, label: number, guess: number|null}} Mistake guess: null where it was removed
+ * @typedef {{n: number, errors: number, balanced_accuracy?: number, macro_f1?: number,
+ *   classes: {class: number, n: number, found: number, said: number}[],
+ *   pairs: {is: number, taken_for: number|null, times: number}[], mistakes: Mistake[]}} AuditResults
+ *
  * @typedef {{item: number, name: string, answers: {annotator: string, class: number}[]}} Disagreement
  * @typedef {{people: string[], n: number, kappa: number|null}} Agreement
  * @typedef {{items: Disagreement[], agreement: Agreement[]}} Disagreements
@@ -115,6 +120,10 @@ export function createApi(onReach) {
     last: () => call("/api/last"),
     /** @returns {Promise<Disagreements>} */
     disagreements: () => call("/api/disagreements"),
+    /** @returns {Promise<AuditResults>} */
+    auditResults: () => call("/api/audit"),
+    /** @param {number} count @param {number|null} showing @returns {Promise<{questions: number}>} */
+    auditFirst: (count, showing) => call("/api/audit", { count, showing }),
     /** @param {number} count @returns {Promise<Questions>} */
     next: (count) => call(`/api/next?count=${count}`),
     /** @param {number} item @returns {Promise<{guess: Guess|null}>} */

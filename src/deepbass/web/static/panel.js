@@ -1,7 +1,7 @@
 /** The live panel: how far the labels are, how good the model is, and what the trainer does. */
 
 import { drawChart } from "./chart.js";
-import { el, letGo, named, put, say, soft } from "./dom.js";
+import { button, el, letGo, named, put, say, soft } from "./dom.js";
 import { className } from "./store.js";
 import { capital, counted, number, percent, seconds } from "./words.js";
 
@@ -23,12 +23,14 @@ const DOING = {
   idle: "done with all labels so far",
 };
 
-/** @param {{store: import("./store.js").Store}} options */
-export function createPanel({ store }) {
+/** @param {{store: import("./store.js").Store, onTest: () => void}} options onTest: test questions are wanted now */
+export function createPanel({ store, onTest }) {
   const summary = el("span", { class: "brief" });
   const messages = el("div", { class: "messages", "aria-live": "polite" });
   const numbers = el("dl", { class: "numbers" });
   const error = part("Estimated error");
+  const test = button({ label: "Ask me test questions now", class: "plain", click: onTest });
+  error.root.append(el("div", { class: "error-links" }, test, el("a", { href: "#model" }, "Class by class, and its mistakes")));
   const trainer = part("Training");
   const balance = part("Labels by class");
   const people = part("People");
@@ -55,6 +57,7 @@ export function createPanel({ store }) {
     drawMessages(messages, panel);
     drawNumbers(numbers, panel);
     drawError(error.content, panel);
+    test.hidden = project.audit === 0;
     drawTrainer(trainer.content, panel);
     drawBalance(balance.content, project, panel);
     people.root.hidden = panel.people.length < 2;
