@@ -152,6 +152,21 @@ def good_enough(estimates: Sequence[Estimate], target: float | None) -> str | No
     )
 
 
+def answers_to_show(target: float, estimates: Sequence[Estimate] = (), *, errors: int = 0) -> int:
+    """Tell how many audit answers there must be, in all, until "good enough" can be said, with so many errors by then.
+
+    It is the first look still to come at which so few errors are too few for the target, and Wilson's bound below it.
+    """
+    look, given = 0, max((estimate.n for estimate in estimates), default=0)
+    while given >= _answers(look, target):
+        look += 1
+    while True:
+        n = max(_answers(look, target), errors)
+        if _chance(errors, n, target) <= _level(look) and scored(errors, n).high < target:
+            return n
+        look += 1
+
+
 def standstill(ranking: Ranking, target: float | None) -> Standstill | None:
     """Tell whether the last 50 labels or more changed next to no guess: below a quarter of the target, or 0.25 %."""
     before = [k for k, labels in enumerate(ranking.snapshot_labels) if labels <= ranking.known - SPAN]

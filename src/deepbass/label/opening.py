@@ -16,7 +16,7 @@ from deepbass.label.clean_names import clean_name
 from deepbass.label.items import Items, open_items
 from deepbass.label.journal import Journal
 from deepbass.label.project import Project
-from deepbass.label.settings import Settings
+from deepbass.label.settings import Settings, drawn_seed
 from deepbass.store.lock import HeldLock
 from deepbass.store.names import PROJECT_FILE
 
@@ -63,7 +63,8 @@ def open_project(
     if moved is not None:
         raise ConfigError(f"--source is for projects that there are, and {path} is none: give its folder instead.")
     items = open_items(source, data)
-    project = Project.create(path, source, classes, Settings.of(chosen), items=items, folder=data)
+    settled = Settings.of({"seed": drawn_seed(), **chosen})
+    project = Project.create(path, source, classes, settled, items=items, folder=data)
     with project.lock() as lock:
         yield OpenProject(project, items, lock)
 
