@@ -13,6 +13,7 @@ from tests.chromium import HOW, MISSING
 # before torch is loaded: tests run side by side, and small networks are slower on more threads than one
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["DEEPBASS_IMAGE_CACHE"] = "0"  # tests leave the user's cache alone; those of the cache have one of their own
+os.environ["DEEPBASS_FEATURE_CACHE"] = "0"
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A background job of a script ignores Ctrl-C, and so would all that it starts. It still does, by a handler: that

@@ -1,6 +1,7 @@
 """Files and folders that are there whole or not at all: written under another name, then renamed.
 
-The one place where that is done. It belongs to no room, so that every room may use it.
+The one place where that is done, and where the cache folder is named. It belongs to no room, so that any may use
+it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["replace_file", "sync_folder", "whole_file", "whole_folder", "write_file"]
+import platformdirs
+
+__all__ = ["CACHE", "cache_folder", "replace_file", "sync_folder", "whole_file", "whole_folder", "write_file"]
+
+CACHE = "DEEPBASS_CACHE"  # a folder to use instead of the system's cache folder
+
+
+def cache_folder() -> Path:
+    """Name the folder that downloads, decoded images and computed features are kept in."""
+    value = os.environ.get(CACHE)
+    return Path(value).expanduser() if value else Path(platformdirs.user_cache_dir("deepbass", appauthor=False))
 
 
 def replace_file(path: Path, content: bytes, *, mode: int = 0o666) -> None:

@@ -3,7 +3,7 @@
 from deepbass.data.catalogue import NAMED, Named
 from deepbass.data.featurised import Featurise, Featurised
 from deepbass.data.fetch import Where, fetch, where
-from deepbass.data.initial import choose_initial, initial_at_random
+from deepbass.data.initial import choose_initial
 from deepbass.data.load import Data, from_arrays, load
 from deepbass.data.pool import Pool
 
@@ -18,7 +18,6 @@ __all__ = [
     "choose_initial",
     "fetch",
     "from_arrays",
-    "initial_at_random",
     "load",
     "where",
 ]

@@ -9,14 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
 from deepbass.core.errors import DataError
 from deepbass.data.catalogue import File, Named, look_up
 from deepbass.data.places import remotes_of
 from deepbass.data.remote import Remote, RemoteError
+from deepbass.files import CACHE, cache_folder
 
-CACHE = "DEEPBASS_CACHE"  # a folder to use instead of the system's cache folder
 FOLDER = "DEEPBASS_DATA"  # a folder in which the user keeps data, if none is named in the call
 OFFLINE = "DEEPBASS_OFFLINE"  # 1: never ask the network
 
@@ -84,11 +82,6 @@ def where(name: str, folder: Path | None = None) -> Where:
     else:
         source = ", ".join(sorted({str(found.path.parent) for found in files if found.path}))
     return Where(named.name, cache, folder, source, files)
-
-
-def cache_folder() -> Path:
-    """Name the folder that downloads are kept in."""
-    return _from_environment(CACHE) or Path(platformdirs.user_cache_dir("deepbass", appauthor=False))
 
 
 def _find(file: File, cache: Path, folder: Path | None, name: str) -> Found:

@@ -24,11 +24,11 @@ from deepbass.core.config import Config
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import decoding
 from deepbass.data.decode import Decoded, Pixels, decode, in_memory
-from deepbass.data.fetch import CACHE, cache_folder
 from deepbass.data.image_state import settle, state_of
 from deepbass.data.images import need_pillow, rules
 from deepbass.data.pixel_file import map_pixels, write_pixels
 from deepbass.data.progress_bars import waiting
+from deepbass.files import CACHE, cache_folder
 
 SWITCH = "DEEPBASS_IMAGE_CACHE"  # 0: decode images at every start, and keep nothing
 FORMAT = 2  # to be raised when decoding or what is kept of it changes

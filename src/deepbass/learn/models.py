@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import torch
 from torch import nn
@@ -16,7 +11,7 @@ from deepbass.core.config import OWN, Config
 from deepbass.core.errors import ConfigError
 from deepbass.core.foreign import guarded, reason_of
 from deepbass.core.loop import UNTRAINED
-from deepbass.core.own_model import check_named, is_code
+from deepbass.core.own_model import check_named, import_function, is_code
 from deepbass.core.randomness import seed_for
 from deepbass.learn.heads import LinearHead
 
@@ -106,10 +101,8 @@ def _glorot(model: nn.Sequential) -> nn.Sequential:
 
 def _users_own(reference: str, shape: tuple[int, ...], classes: int) -> nn.Module:
     """Call the user's function, named as ``where:function``, with the sample shape and the number of classes."""
-    where, _, name = reference.rpartition(":")
-    function: Any = getattr(_import(where, reference), name, None)
-    if not callable(function):
-        raise ConfigError(f"model {reference!r}: there is no function {name!r} in {where!r}.")
+    function = import_function("model", reference)
+    name = reference.rpartition(":")[2]
     model = function(shape, classes)
     if not isinstance(model, nn.Module):
         raise ConfigError(
@@ -117,18 +110,3 @@ def _users_own(reference: str, shape: tuple[int, ...], classes: int) -> nn.Modul
             "it must return a torch.nn.Module that returns logits."
         )
     return model
-
-
-def _import(where: str, reference: str) -> ModuleType:
-    if not where.endswith(".py"):
-        try:
-            return importlib.import_module(where)
-        except (ImportError, ValueError, TypeError) as error:  # the last two: what is no module's name at all
-            raise ConfigError(f"model {reference!r}: cannot import {where!r}: {error}.") from error
-    path = Path(where)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if not path.is_file() or spec is None or spec.loader is None:
-        raise ConfigError(f"model {reference!r}: there is no file {where!r}.")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

