@@ -21,8 +21,8 @@ from deepbass.core.labels import Classes
 # Strengths of the penalty that are tried: C as scikit-learn counts it, for features whose mean square length is 1.
 STRENGTHS = tuple(float(10.0 ** (half / 2)) for half in range(-3, 9))
 FOLDS = 5
-MOST_FOR_CHOICE = 1000  # labels that take part in choosing: more of them hardly move the choice, and cost time
-_STEPS = 100
+MOST_FOR_CHOICE = 600  # labels that take part in choosing: more of them hardly move the choice, and cost time
+_PATIENCE = 2  # strengths in a row that were worse than the best, after which weaker penalties are not tried
 
 
 class LinearHead(nn.Module):
@@ -65,7 +65,15 @@ class LinearHead(nn.Module):
 
 
 def fit(
-    inputs: Tensor, classes: Tensor, weights: Tensor, strength: float, weight: Tensor, bias: Tensor
+    inputs: Tensor,
+    classes: Tensor,
+    weights: Tensor,
+    strength: float,
+    weight: Tensor,
+    bias: Tensor,
+    *,
+    steps: int = 200,
+    tolerance: float = 1e-7,
 ) -> tuple[Tensor, Tensor]:
     """Minimise C * sum of weighted cross-entropies + |W|^2 / 2, from a first guess of W and its bias.
 
@@ -75,14 +83,18 @@ def fit(
     samples, width = inputs.shape
     if samples < width:
         basis, small = _rotated(inputs)
-        inside, moved = fit(small, classes, weights, strength, weight @ basis, bias)
+        inside, moved = fit(small, classes, weights, strength, weight @ basis, bias, steps=steps, tolerance=tolerance)
         return inside @ basis.T, moved
     W = weight.clone().requires_grad_()
     b = bias.clone().requires_grad_()
     # the sum is scaled so that gradients are of one size whatever the penalty: the search stops where it should
     total = float(weights.sum()) * strength + 1.0
     search = torch.optim.LBFGS(
-        [W, b], max_iter=_STEPS, tolerance_grad=1e-7, tolerance_change=1e-10, line_search_fn="strong_wolfe"
+        [W, b],
+        max_iter=steps,
+        tolerance_grad=tolerance,
+        tolerance_change=tolerance / 1e3,
+        line_search_fn="strong_wolfe",
     )
 
     def loss() -> Tensor:
@@ -103,24 +115,37 @@ def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.rando
     The likelihood is smoother than the share of right answers: with few labels that is a draw between many penalties.
     """
     rows = rng.permutation(len(inputs))[:MOST_FOR_CHOICE]
-    inputs, classes = inputs[rows], classes[rows]
+    inputs, classes = inputs[rows].float(), classes[rows]
     if len(inputs) < inputs.shape[1]:
         _, inputs = _rotated(inputs)
-    folds = folds_of(classes.numpy(), FOLDS, rng)
-    kept_back = sorted(set(folds.tolist()))
-    if len(kept_back) < 2:
+    folds = folds_of(classes.cpu().numpy(), FOLDS, rng)
+    searches = [_Search(inputs, classes, torch.from_numpy(folds == fold), outputs) for fold in np.unique(folds)]
+    if len(searches) < 2:
         return 1.0
-    losses = torch.zeros(len(STRENGTHS), dtype=torch.float64)
-    for fold in kept_back:
-        inside = torch.from_numpy(folds != fold)
-        W = torch.zeros(outputs, inputs.shape[1], dtype=inputs.dtype)
-        b = torch.zeros(outputs, dtype=inputs.dtype)
-        train, answers = inputs[inside], classes[inside]
-        for place, strength in enumerate(STRENGTHS):  # each goes on from the one before
-            W, b = fit(train, answers, torch.ones(len(train), dtype=inputs.dtype), strength, W, b)
-            logits = inputs[~inside] @ W.T + b
-            losses[place] += float(F.cross_entropy(logits, classes[~inside], reduction="sum"))
-    return STRENGTHS[int(losses.argmin())]
+    best, least, worse = STRENGTHS[0], math.inf, 0
+    for strength in STRENGTHS:  # from the strongest penalty on: each search goes on from the one before
+        loss = sum(search.go_on(strength) for search in searches)
+        worse = 0 if loss < least else worse + 1
+        best, least = (strength, loss) if loss < least else (best, least)
+        if worse == _PATIENCE:
+            break
+    return best
+
+
+class _Search:
+    """A head on all but one fold, under weaker and weaker penalties."""
+
+    def __init__(self, inputs: Tensor, classes: Tensor, kept_back: Tensor, outputs: int) -> None:
+        self._train, self._answers = inputs[~kept_back], classes[~kept_back]
+        self._test, self._truth = inputs[kept_back], classes[kept_back]
+        self._even = torch.ones(len(self._train), dtype=inputs.dtype)
+        self._head = torch.zeros(outputs, inputs.shape[1]), torch.zeros(outputs)
+
+    def go_on(self, strength: float) -> float:
+        """Fit, and tell the log-loss of what was kept back. It need not be exact: penalties lie far apart."""
+        self._head = fit(self._train, self._answers, self._even, strength, *self._head, steps=40, tolerance=1e-4)
+        W, b = self._head
+        return float(F.cross_entropy(self._test @ W.T + b, self._truth, reduction="sum"))
 
 
 def folds_of(classes: Classes, folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
