@@ -88,7 +88,8 @@ class CsvRows:
             if len(cells) != len(self.header):
                 raise DataError(
                     f"{self.path}, {_place(number, line)}: {len(cells)} cells "
-                    f"({excerpt(self.delimiter.join(cells))!r}) under {len(self.header)} columns: quote a cell that has {self.delimiter!r} in it."
+                    f"({excerpt(self.delimiter.join(cells))!r}) under {len(self.header)} columns: quote a cell "
+                    f"that has {self.delimiter!r} in it."
                 )
             named = dict(zip(self.header, cells, strict=True))
             named.pop("", None)
