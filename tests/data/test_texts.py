@@ -238,6 +238,14 @@ def test_a_folder_of_text_files_has_a_subfolder_per_class(tmp_path: Path) -> Non
         load(str(tmp_path), Config(strict=True), featurise=count)
 
 
+def test_columns_of_what_has_none_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1.txt").write_text("one", encoding="utf-8")
+    for source in (str(tmp_path), "digits"):
+        with pytest.raises(DataError, match="has no columns, so text = 'body' means nothing"):
+            load(source, Config(text="body"))
+
+
 def test_many_texts_take_little_memory(tmp_path: Path) -> None:
     texts = Texts("x" * 4000 + str(i) for i in range(20_000))  # 80 MB: more than is kept in memory
     assert [texts.read(row)[4000:] for row in (19_999, 0, 777)] == ["19999", "0", "777"]
