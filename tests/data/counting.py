@@ -5,29 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from deepbass.core.raw_samples import RawSamples, UnreadableSample
 from deepbass.data.featurised import Featurised
 from deepbass.data.source import Part, is_raw
 
 
+class Counted:
+    """Two numbers of every sample, computed when they are wanted."""
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, part: Part) -> None:
+        assert is_raw(part.X)
+        self._samples = part.X
+        self.shape = (len(part.X), 2)
+        self.failed: dict[int, str] = {}
+        self.computed: dict[int, list[float]] = {}
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def __getitem__(self, rows: Any) -> NDArray[np.float32]:
+        return np.array([self.computed[int(row)] for row in np.arange(len(self))[rows]], dtype=np.float32)
+
+    def compute(self, rows: ArrayLike) -> None:
+        """Count."""
+        for row in np.asarray(rows).tolist():
+            try:
+                self.computed[row] = _numbers(self._samples, row)
+            except UnreadableSample as error:
+                self.failed[row] = str(error)
+
+
 def count(train: Part, validation: Part | None) -> Featurised:
     """Compute two numbers of every sample."""
-    features, failed = _features(train)
-    others, others_failed = (None, {}) if validation is None else _features(validation)
-    return Featurised(features, others, failed, others_failed, ("counted",), "count")
-
-
-def _features(part: Part) -> tuple[NDArray[np.float32], dict[int, str]]:
-    assert is_raw(part.X)
-    rows, failed = [], {}
-    for row in range(len(part.X)):
-        try:
-            rows.append(_numbers(part.X, row))
-        except UnreadableSample as error:
-            failed[row] = str(error)
-    return np.array(rows, dtype=np.float32).reshape(-1, 2), failed
+    others = None if validation is None else Counted(validation)
+    return Featurised(Counted(train), others, ("counted",), "count")
 
 
 def _numbers(samples: RawSamples, row: int) -> list[float]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from PIL import Image
 
 from deepbass.core.config import Config
@@ -17,9 +18,9 @@ from deepbass.core.raw_samples import RawSamples, UnreadableSample
 from deepbass.data import from_arrays, load
 from deepbass.data.featurised import Featurised
 from deepbass.data.raw_images import ArrayImages, ImageFiles
-from deepbass.data.source import Part, is_raw
+from deepbass.data.source import Part
 from deepbass.data.sources import open_source
-from tests.data.counting import count
+from tests.data.counting import Counted, count
 from tests.data.pictures import save_noise
 
 
@@ -113,9 +114,9 @@ def test_images_come_as_they_are_only_when_asked_for(photos: Path) -> None:
 
 def test_a_run_learns_from_features_and_people_see_the_photograph(photos: Path) -> None:
     (photos / "a" / "torn.png").write_bytes(b"no image")
-    data = load(str(photos), Config(pool=6), featurise=count)
+    data = load(str(photos), Config(), featurise=count)
     assert data.notes == ("counted", "1 sample skipped: a/torn.png (not an image)")
-    assert len(data.pool) == 6
+    assert len(data.pool) + len(data.validation) == 10
     for id_ in range(6):
         number = int(Path(data.pool.name(id_)).stem)
         picture = data.pool.picture(id_)
@@ -173,20 +174,34 @@ def test_texts_in_memory_without_features_are_an_error_that_names_them() -> None
 
 
 def test_features_of_the_wrong_number_are_refused() -> None:
-    def one_too_few(train: Part, validation: Part | None) -> Featurised:
-        assert is_raw(train.X)
-        return Featurised(np.ones((len(train.X) - 1, 2)), name="few")
+    class OneTooFew(Counted):
+        def __len__(self) -> int:
+            return super().__len__() - 1
 
-    def none_at_all(train: Part, validation: Part | None) -> Featurised:
-        samples: Any = train.X
-        return Featurised(np.ones((0, 2)), failed=dict.fromkeys(range(len(samples)), "broken"))
+    class NoneAtAll(Counted):
+        def compute(self, rows: ArrayLike) -> None:
+            self.failed = dict.fromkeys(range(len(self)), "broken")
 
-    for wrong, message in (
-        (one_too_few, "12 samples, 0 of which failed, but there are 11"),
-        (none_at_all, "no sample"),
-    ):
+    for wrong, message in ((OneTooFew, "12 samples, but there are 11 rows"), (NoneAtAll, "no sample")):
         with pytest.raises(DataError, match=message):
-            from_arrays(["a", "b"] * 6, [0, 1] * 6, config=Config(), featurise=wrong)
+            from_arrays(
+                ["a", "b"] * 6,
+                [0, 1] * 6,
+                config=Config(),
+                featurise=lambda train, _, kind=wrong: Featurised(kind(train)),
+            )
+
+
+def test_only_what_is_used_is_computed() -> None:
+    opened: list[Counted] = []
+
+    def note(train: Part, validation: Part | None) -> Featurised:
+        opened.append(Counted(train))
+        return Featurised(opened[0])
+
+    data = from_arrays(["a", "b"] * 50, [0, 1] * 50, config=Config(pool=30), featurise=note)
+    assert len(data.pool) == 30
+    assert set(opened[0].computed) == {*data.pool.rows.tolist(), *data.validation.rows.tolist()}
 
 
 def test_any_samples_that_can_be_read_will_do() -> None:

@@ -2,45 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from deepbass.core.config import Config
 from deepbass.core.errors import DataError
 from deepbass.core.labels import Ids
 from deepbass.core.raw_samples import RawSamples
 from deepbass.data.listing import name_some
+from deepbass.data.pool import Pool
 from deepbass.data.raw_images import ArrayImages, is_picture
 from deepbass.data.raw_rows import RowNumbers, TableRows, Texts
 from deepbass.data.source import Part, Source, is_raw
 
 
+class FeatureRows(Protocol):
+    """Features by row of the raw samples, float32, computed when they are wanted."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many samples there are, and numbers of each."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+
+    @property
+    def failed(self) -> Mapping[int, str]:
+        """Which rows have no features, and why; as far as is known by now."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any) -> NDArray[np.float32]:
+        """Read rows that were computed."""
+
+    def compute(self, rows: ArrayLike) -> None:
+        """Compute these rows, or those of them that are not there yet."""
+
+
 @dataclass(frozen=True, eq=False)
 class Featurised:
-    """The features of a source's parts: a row for every sample that did not fail, in order."""
+    """The features of a source's parts."""
 
-    train: NDArray[Any]
-    validation: NDArray[Any] | None = None
-    failed: Mapping[int, str] = field(default_factory=dict)  # rows of the training part that have none, and why
-    validation_failed: Mapping[int, str] = field(default_factory=dict)
+    train: FeatureRows
+    validation: FeatureRows | None = None
     notes: tuple[str, ...] = ()  # what the user should be told
     name: str = ""  # of the features
 
 
-# computes the features of both parts, whose X are raw; None: these images are best seen as they are, as pixels
+# opens the features of both parts, whose X are raw; None: these images are best seen as they are, as pixels
 Featurise = Callable[[Part, Part | None], Featurised | None]
 
 
 @dataclass(frozen=True, eq=False)
 class FeaturePart(Part):
-    """Features and their labels, with the samples that they were computed from."""
+    """Features and their labels, with the samples that they are computed from: rows are the same."""
 
-    raw: RawSamples | None = None
-    raw_rows: Ids | None = None  # row i of X was computed from the row raw_rows[i]; None: all were, in order
+    features: FeatureRows
+    raw: RawSamples
+    name: str  # of the features
+
+    def compute(self, pool: Pool, strict: bool, notes: list[str]) -> Ids:
+        """Compute the features of a pool and return the ids of samples that have them.
+
+        Samples that failed are named and counted, or refused where ``strict`` is set.
+        """
+        rows = pool.rows
+        self.features.compute(rows)
+        failed = np.isin(rows, list(self.features.failed))
+        named = [f"{self.raw.name(row)} ({self.features.failed[row]})" for row in rows[failed].tolist()]
+        if named and strict:
+            raise DataError(f"Unreadable samples, and strict is on: {name_some(named)}. Repair or remove them.")
+        if len(rows) and failed.all():
+            raise DataError(f"{self.where} has no sample that features could be computed of: {name_some(named)}.")
+        if named:
+            notes.append(f"{len(named)} sample{'s' if len(named) > 1 else ''} skipped: {name_some(named)}")
+        return np.flatnonzero(~failed)
 
 
 def with_raw(source: Source) -> Source:
@@ -49,11 +89,8 @@ def with_raw(source: Source) -> Source:
     return replace(source, train=_as_raw(source.train), validation=validation)
 
 
-def with_features(source: Source, featurise: Featurise, config: Config) -> Source | None:
-    """Put features in the place of raw samples; None if they are best seen as they are.
-
-    Samples that failed are left out, named and counted, or refused where ``config`` is strict.
-    """
+def with_features(source: Source, featurise: Featurise) -> Source | None:
+    """Put features in the place of raw samples; None if they are best seen as they are."""
     if not is_raw(source.train.X):
         return None
     if source.validation is not None and not is_raw(source.validation.X):
@@ -63,16 +100,14 @@ def with_features(source: Source, featurise: Featurise, config: Config) -> Sourc
     made = featurise(source.train, source.validation)
     if made is None:
         return None
-    notes = [*source.notes, *made.notes]
-    train = _featured(source.train, made.train, made.failed, config.strict, notes)
-    validation = source.validation
-    if validation is not None:
+    train, validation = _featured(source.train, made.train, made.name), None
+    if source.validation is not None:
         if made.validation is None:
             raise DataError(
-                f"The features {made.name!r} have nothing for {validation.where}: compute them for both parts."
+                f"The features {made.name!r} have nothing for {source.validation.where}: compute them for both parts."
             )
-        validation = _featured(validation, made.validation, made.validation_failed, config.strict, notes)
-    return replace(source, train=train, validation=validation, notes=tuple(notes))
+        validation = _featured(source.validation, made.validation, made.name)
+    return replace(source, train=train, validation=validation, notes=(*source.notes, *made.notes))
 
 
 def _as_raw(part: Part) -> Part:
@@ -100,25 +135,12 @@ def _listed(X: Any, kind: type) -> list[Any] | None:
     return list(X)
 
 
-def _featured(
-    part: Part, features: NDArray[Any], failed: Mapping[int, str], strict: bool, notes: list[str]
-) -> FeaturePart:
+def _featured(part: Part, features: FeatureRows, name: str) -> FeaturePart:
     raw = part.X
     if not is_raw(raw):
         raise DataError(f"{part.where} has features already.")
-    named = [f"{raw.name(row)} ({failed[row]})" for row in sorted(failed)]
-    if named and strict:
-        raise DataError(f"Unreadable samples, and strict is on: {name_some(named)}. Repair or remove them.")
-    if len(named) == len(raw):
-        raise DataError(f"{part.where} has no sample that features could be computed of: {name_some(named)}.")
-    if len(features) + len(failed) != len(raw):
+    if len(features) != len(raw):
         raise DataError(
-            f"{part.where} has {len(raw)} samples, {len(failed)} of which failed, but there are {len(features)} rows "
-            "of features: return one for every other sample."
+            f"{part.where} has {len(raw)} samples, but there are {len(features)} rows of features: make one for each."
         )
-    if not failed:
-        return FeaturePart(features, part.y, part.where, part.names, raw)
-    notes.append(f"{len(named)} sample{'s' if len(named) > 1 else ''} skipped: {name_some(named)}")
-    kept: Ids = np.setdiff1d(np.arange(len(raw)), np.fromiter(failed, dtype=np.int64))
-    names: Sequence[str] = [raw.name(int(row)) for row in kept]
-    return FeaturePart(features, np.asarray(part.y)[kept], part.where, names, raw, kept)
+    return FeaturePart(part.X, part.y, part.where, part.names, features, raw, name)

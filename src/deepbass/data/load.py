@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,8 @@ from deepbass.data.sample_arrays import as_samples
 from deepbass.data.source import Part, Source
 from deepbass.data.sources import open_source
 
+PIXELS = "pixels"  # images as they are, or the numbers of an array
+
 
 @dataclass(frozen=True, eq=False)
 class Data:
@@ -33,6 +35,7 @@ class Data:
     validation: Pool
     validation_labels: Classes  # all known
     notes: tuple[str, ...]  # what the user should be told
+    features: str = PIXELS  # what the network sees of the samples
 
 
 def load(
@@ -70,7 +73,7 @@ def from_arrays(
         raise DataError("X_val and y_val go together: give both or neither.")
     validation = None if X_val is None or y_val is None else Part(X_val, y_val, "X_val", "validation")
     source = Source(name, Part(X, y, "X", "train"), validation)
-    featured = None if featurise is None else with_features(with_raw(source), featurise, config)
+    featured = None if featurise is None else with_features(with_raw(source), featurise)
     return assemble(featured or source, config)
 
 
@@ -106,13 +109,27 @@ def assemble(source: Source, config: Config) -> Data:
     elif config.pool is not None:
         drawn = draw_pool(truth, config.pool, config.seed)
         pool, truth = pool.part(drawn), truth[drawn]
-    return Data(source.name, pool, truth, classes, validation, validation_labels, tuple(notes))
+    pool, truth = _computed(source.train, pool, truth, config, notes)
+    held_part = source.validation or source.train
+    validation, validation_labels = _computed(held_part, validation, validation_labels, config, notes)
+    features = source.train.name if isinstance(source.train, FeaturePart) else PIXELS
+    return Data(source.name, pool, truth, classes, validation, validation_labels, tuple(notes), features)
+
+
+def _computed(part: Part, pool: Pool, labels: Classes, config: Config, notes: list[str]) -> tuple[Pool, Classes]:
+    """Compute the features of all that is used and nothing else; samples that failed are left out."""
+    if not isinstance(part, FeaturePart):
+        return pool, labels
+    kept = part.compute(pool, config.strict, notes)
+    return pool.part(kept), labels[kept]
 
 
 def _checked(part: Part) -> tuple[Pool, NDArray[Any]]:
+    if isinstance(part, FeaturePart):
+        pool = Pool(cast(NDArray[Any], part.features), part.names, raw=part.raw)
+        return pool, as_labels(part.y, len(part.raw), part.where)
     samples = as_samples(part.X, part.where)
-    raw, raw_rows = (part.raw, part.raw_rows) if isinstance(part, FeaturePart) else (None, None)
-    return Pool(samples, part.names, raw=raw, raw_rows=raw_rows), as_labels(part.y, len(samples), part.where)
+    return Pool(samples, part.names), as_labels(part.y, len(samples), part.where)
 
 
 def _check_alike(train: Part, pool: Pool, part: Part, validation: Pool) -> None:

@@ -27,18 +27,16 @@ class Pool:
         rows: Ids | None = None,
         *,
         raw: RawSamples | None = None,
-        raw_rows: Ids | None = None,
     ) -> None:
         """Wrap an array of N samples, which is neither copied nor changed.
 
         ``names`` holds one name per row of the array, or the part that the rows are numbered in, as in "train".
         ``rows`` are the rows in use, in the order of their ids; None takes all. ``raw`` is what the samples were
-        computed from, for people to see: row i of the array is its row ``raw_rows[i]``; None: they have the same rows.
+        computed from, for people to see, with the same rows.
         """
         self._samples = samples
         self._names = names
         self._raw = raw
-        self._raw_rows = raw_rows
         self._rows: Ids = np.arange(len(samples)) if rows is None else rows
         self.shape: tuple[int, ...] = samples.shape[1:]
         self.pixels = samples.dtype == np.uint8  # bytes are divided by 256 when read
@@ -90,7 +88,7 @@ class Pool:
 
     def part(self, ids: ArrayLike) -> Pool:
         """Make the pool of some of the samples; its ids start at 0, the outer names stay."""
-        return Pool(self._samples, self._names, self._rows_of(ids), raw=self._raw, raw_rows=self._raw_rows)
+        return Pool(self._samples, self._names, self._rows_of(ids), raw=self._raw)
 
     def _photograph(self, raw: RawSamples, id_: int) -> NDArray[np.uint8] | None:
         """Draw the image that features were computed from, no larger than it is shown; None if its file is gone."""
@@ -102,8 +100,7 @@ class Pool:
         return np.array(image)
 
     def _raw_row(self, id_: int) -> int:
-        row = self._rows_of([id_])[0]
-        return int(row if self._raw_rows is None else self._raw_rows[row])
+        return int(self._rows_of([id_])[0])
 
     def _rows_of(self, ids: ArrayLike) -> Ids:
         given = np.asarray(ids)

@@ -54,7 +54,7 @@ def open_source(
         as_found = with_raw(raw_listing(found) if isinstance(found, Listing) else found)
         if raw:
             return as_found
-        featured = with_features(as_found, featurise, config) if featurise else None
+        featured = with_features(as_found, featurise) if featurise else None
         if featured is not None:
             return featured
     return from_listing(found, config, progress=progress) if isinstance(found, Listing) else found
