@@ -21,8 +21,10 @@ from deepbass.core.loop import Method, Oracle, Stop
 from deepbass.core.own_model import check_named, check_same_kind, is_code
 from deepbass.core.own_rules import method_with
 from deepbass.data.catalogue import NAMED
-from deepbass.data.load import Data, from_arrays, load
+from deepbass.data.featurised import Featurise
+from deepbass.data.load import PIXELS, Data, from_arrays, load
 from deepbass.runs.configure import configure, reconfigure
+from deepbass.runs.featurise import Featuriser
 from deepbass.runs.lifecycle import Result, Run, Watch
 from deepbass.runs.saved_model import load_saved
 from deepbass.store.rundir import RunDir
@@ -81,11 +83,12 @@ def run(
     # the caller's model stays as it is; a function that the caller named may be called
     network = copy.deepcopy(model) if isinstance(model, nn.Module) else chosen.model
     watch = watch or Watch()
+    featurise = Featuriser(chosen.features, named=chosen.features, on_progress=watch.on_progress)
     if source is not None:
-        loaded = load(source, chosen, folder=_path(folder), progress=watch.bars)
+        loaded = load(source, chosen, folder=_path(folder), progress=watch.bars, featurise=featurise)
         source = source if source in NAMED else str(Path(source).expanduser().resolve())
     elif y is not None:
-        loaded = from_arrays(cast(ArrayLike, data), y, X_val, y_val, config=chosen)
+        loaded = from_arrays(cast(ArrayLike, data), y, X_val, y_val, config=chosen, featurise=featurise)
     else:
         raise DataError("Arrays need labels: call run(X, y), with -1 for the unknown ones.")
     for note in loaded.notes:
@@ -98,6 +101,7 @@ def run(
         loaded,
         source=source,
         initial=chosen_initial,
+        extractor=featurise.extractor,
         model=network,
         oracle=own_oracle,
         method=method,
@@ -113,6 +117,7 @@ def resume(
     *,
     X_val: ArrayLike | None = None,
     y_val: ArrayLike | None = None,
+    features: str | None = None,
     model: nn.Module | str | None = None,
     oracle: Oracle | None = None,
     acquire: Acquire | Acquisition | None = None,
@@ -124,7 +129,8 @@ def resume(
     """Go on with a stopped or killed run, to the same end as if it had never stopped.
 
     ``data`` says where the data is now, if it has moved. A run on arrays, or with values of its own, gets them again;
-    so does one whose model is a function, as in ``model="net.py:build"``: no code is run because a folder names it.
+    so does one whose model or features are a function, as in ``model="net.py:build"``: no code is run because a folder
+    names it.
     """
     with RunDir.open(path) as run_dir:
         config = Config.of(run_dir.about["config"])
@@ -133,7 +139,21 @@ def resume(
         )
         method = _method(config, acquire, admit, stop)
         watch = watch or Watch()
-        loaded = _again(run_dir.about, config, data, y, X_val, y_val, folder=_path(folder), progress=watch.bars)
+        used = run_dir.about["data"].get("features", PIXELS)
+        again = f"deepbass resume {shlex.quote(str(path))} --features {shlex.quote(used)}"
+        check_named(used, features, path, f"{again}, or in Python features={used!r}", what="features")
+        featurise = Featuriser(used, named=features, on_progress=watch.on_progress)
+        loaded = _again(
+            run_dir.about,
+            config,
+            data,
+            y,
+            X_val,
+            y_val,
+            folder=_path(folder),
+            progress=watch.bars,
+            featurise=featurise,
+        )
         network = copy.deepcopy(model) if isinstance(model, nn.Module) else model
         return Run.resume(run_dir, loaded, model=network, oracle=oracle, method=method, watch=watch).go()
 
@@ -203,15 +223,16 @@ def _again(
     *,
     folder: Path | None,
     progress: bool,
+    featurise: Featurise,
 ) -> Data:
     if data is not None and not isinstance(data, str | PathLike):
         if y is None:
             raise DataError("Arrays need labels: call resume(path, X, y).")
-        return from_arrays(data, y, X_val, y_val, config=config)
+        return from_arrays(data, y, X_val, y_val, config=config, featurise=featurise)
     source = data if data is not None else about["data"].get("source")
     if source is None:
         raise DataError("This run was started on arrays in Python: resume it there, with deepbass.resume(path, X, y).")
-    return load(str(source), config, folder=folder, progress=progress)
+    return load(str(source), config, folder=folder, progress=progress, featurise=featurise)
 
 
 def _rows(initial: Sequence[int | str] | NDArray[np.integer]) -> list[int | str]:

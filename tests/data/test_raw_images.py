@@ -183,13 +183,12 @@ def test_features_of_the_wrong_number_are_refused() -> None:
             self.failed = dict.fromkeys(range(len(self)), "broken")
 
     for wrong, message in ((OneTooFew, "12 samples, but there are 11 rows"), (NoneAtAll, "no sample")):
+
+        def made(train: Part, validation: Part | None, kind: type[Counted] = wrong) -> Featurised:
+            return Featurised(kind(train))
+
         with pytest.raises(DataError, match=message):
-            from_arrays(
-                ["a", "b"] * 6,
-                [0, 1] * 6,
-                config=Config(),
-                featurise=lambda train, _, kind=wrong: Featurised(kind(train)),
-            )
+            from_arrays(["a", "b"] * 6, [0, 1] * 6, config=Config(), featurise=made)
 
 
 def test_only_what_is_used_is_computed() -> None:

@@ -94,9 +94,11 @@ def test_it_learns_keeps_uncertainty_and_goes_on_bit_for_bit() -> None:
 def test_one_class_no_label_and_features_without_spread_do_no_harm() -> None:
     flat = Pool(np.ones((20, 3), np.float32), "train")
     learner = learner_for(build(config(), (3,), 2), flat, 2, config())
+    learner.rehearse()
     learner.train(Labels.none(20, 2), epochs=1, copies=20, seed=0)
     learner.train(labelled(np.zeros(20, np.int64), 3, 2), epochs=1, copies=20, seed=0)
     assert (learner.probabilities(flat).argmax(1) == 0).all()
+    assert (learner.infer(None, passes=5, seed=0).guess == 0).all()
 
 
 def test_centre_and_scale_make_the_mean_square_length_one() -> None:

@@ -73,6 +73,9 @@ def resume(
         str | None,
         typer.Option(help="The run's own model again, as file.py:function: no code is run because a folder names it."),
     ] = None,
+    features: Annotated[
+        str | None, typer.Option(help="The run's own features again, as file.py:function, for the same reason.")
+    ] = None,
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
@@ -84,7 +87,7 @@ def resume(
         with RunDir.open(path, lock=False) as run_dir:
             configured = Config.of(run_dir.about["config"])
         with _watched(configured, path) as watch:
-            result = go_on(path, source, model=model, folder=folder, watch=watch)
+            result = go_on(path, source, features=features, model=model, folder=folder, watch=watch)
         _finish(result, as_json)
 
 
@@ -106,6 +109,8 @@ def _watched(configured: Config, path: Path) -> Iterator[Watch]:
             again = shlex.quote(str(path))
             if is_code(configured.model):
                 again += f" --model {shlex.quote(configured.model)}"
+            if is_code(configured.features):
+                again += f" --features {shlex.quote(configured.features)}"
             say(f"Stopped. Every finished iteration is saved; go on with: deepbass resume {again}")
         raise typer.Exit(INTERRUPTED) from None
 

@@ -45,14 +45,15 @@ def _by_density(points: Points, members: Ids) -> Ids:
 
 def reduce(points: Points, dimensions: int, rng: np.random.Generator) -> Points:
     """Project points onto their main directions (randomised PCA: Halko, Martinsson, Tropp, 2011)."""
-    flat = np.ascontiguousarray(points.reshape(len(points), -1), dtype=np.float32)
-    flat = flat - flat.mean(0)
+    given = points.reshape(len(points), -1)
+    flat: Points = np.subtract(given, given.mean(0), dtype=np.float32)
     if flat.shape[1] <= dimensions:
         return flat
     sketch = flat @ rng.standard_normal((flat.shape[1], dimensions + 10), dtype=np.float32)
     basis, _ = np.linalg.qr(flat @ (flat.T @ sketch))
     _, _, directions = np.linalg.svd(basis.T @ flat, full_matrices=False)
-    return np.ascontiguousarray(flat @ directions[:dimensions].T)
+    reduced: Points = flat @ directions[:dimensions].T
+    return reduced
 
 
 def k_means(points: Points, clusters: int, rng: np.random.Generator) -> Ids:

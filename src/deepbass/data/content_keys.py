@@ -11,10 +11,10 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
-from deepbass.data.fetch import cache_folder
 from deepbass.data.image_cache import SWITCH
 from deepbass.data.image_state import COARSE_TICK
 from deepbass.data.raw_rows import KEY_BYTES, key_of
+from deepbass.files import cache_folder
 
 AT_ONCE = 100  # keys that are written together; those of a start that is killed before are made again
 MOST = 2_000_000  # keys that are remembered; then all are forgotten

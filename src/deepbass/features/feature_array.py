@@ -35,6 +35,7 @@ class FeatureArray:
         """Find in ``folder`` what was computed before; None keeps nothing on disk."""
         self.extractor = extractor
         self.failed: dict[int, str] = {}  # why, by row
+        self.on_progress: Progress = _silent  # for those who compute without saying whom to tell
         self._samples = samples
         self._rows = np.arange(len(samples))
         self._digests, self._which = self._sum_up()
@@ -101,7 +102,7 @@ class FeatureArray:
         was finished is kept.
         """
         wanted = self._rows if rows is None else np.asarray(rows, dtype=np.int64)
-        tell: Progress = progress if progress is not None else _silent
+        tell = progress if progress is not None else self.on_progress
         alone = False
         while not alone:
             self._read_news()

@@ -8,8 +8,11 @@ import numpy as np
 import torch
 from torch import nn
 
+from deepbass.core.belief import Belief
 from deepbass.core.config import Config
+from deepbass.core.errors import NoDropoutError
 from deepbass.core.labels import UNKNOWN, Ids, Labels
+from deepbass.core.need import EVERYTHING, Need
 from deepbass.core.randomness import generator
 from deepbass.core.samples import Samples
 from deepbass.learn.heads import LinearHead, choose_strength, fit, weights_of
@@ -36,6 +39,19 @@ class HeadLearner(LocalLearner):
         some = np.unique(np.linspace(0, len(pool) - 1, min(len(pool), _PREPARED_WITH)).astype(np.int64))
         model.prepare(pool.read(some))
         super().__init__(model, pool, classes, config, on_progress)
+
+    def rehearse(self) -> None:
+        """Do nothing: there is dropout, and a head that has learned nothing yet has nothing to show of it."""
+
+    def infer(self, ids: Ids | None, *, passes: int, seed: int, need: Need = EVERYTHING) -> Belief:
+        """Average the probabilities over dropout passes, as far as needed.
+
+        Where all of them are the same, because one class only was met or the features tell nothing, one is enough.
+        """
+        try:
+            return super().infer(ids, passes=passes, seed=seed, need=need)
+        except NoDropoutError:
+            return super().infer(ids, passes=0, seed=seed, need=need)
 
     def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
         """Find the optimum on known labels and guesses; ``epochs`` do not matter where nothing is left to gain."""

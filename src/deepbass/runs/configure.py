@@ -38,8 +38,9 @@ def _understood(layer: Mapping[str, Any]) -> dict[str, Any]:
         settings["replay"] = str(Path(settings["replay"]).resolve())
     if isinstance(settings.get("initial_labels"), str) and settings["initial_labels"] != OWN:
         settings["initial_labels"] = str(Path(settings["initial_labels"]).expanduser().resolve())
-    if isinstance(settings.get("model"), str):
-        settings["model"] = whole_reference(settings["model"])
+    for code in ("model", "features"):
+        if isinstance(settings.get(code), str):
+            settings[code] = whole_reference(settings[code])
     return settings
 
 

@@ -21,6 +21,8 @@ from deepbass.core.loop import UNTRAINED, Learner, Method, Oracle, State, Step, 
 from deepbass.core.quality import Quality
 from deepbass.data.initial import find_initial, initial_labels, read_initial
 from deepbass.data.load import Data
+from deepbass.features.extractor import Extractor
+from deepbass.features.saved_extractor import pack_extractor
 from deepbass.files import replace_file
 from deepbass.learn.head_learner import learner_for
 from deepbass.learn.learner import LocalLearner, OnProgress
@@ -32,7 +34,7 @@ from deepbass.runs.measure import Metrics, measure
 from deepbass.runs.recorder import Recorder
 from deepbass.store.event_rows import INITIAL, StepRow
 from deepbass.store.lock import patiently
-from deepbass.store.names import MODEL_FILE, QUALITY_FILE, RUN_FILE
+from deepbass.store.names import FEATURES_FILE, MODEL_FILE, QUALITY_FILE, RUN_FILE
 from deepbass.store.rundir import RunDir
 
 OnMetrics = Callable[[int, Metrics], None]
@@ -109,6 +111,7 @@ class Run:
         *,
         source: str | None = None,
         initial: Sequence[str | int] | None = None,
+        extractor: Extractor | None = None,
         model: nn.Module | str | None = None,
         oracle: Oracle | None = None,
         method: Method | None = None,
@@ -116,8 +119,9 @@ class Run:
     ) -> Self:
         """Start a run in a new directory: choose the initial labels and write down all that a resume needs.
 
-        ``initial`` are samples of the user's choice whose labels are known, by name or row. ``model`` is one of the
-        user's own, or names it: a function that is configured is called only if it is named.
+        ``initial`` are samples of the user's choice whose labels are known, by name or row. ``extractor`` is what the
+        samples' features were computed with, to be kept for predictions. ``model`` is one of the user's own, or names
+        it: a function that is configured is called only if it is named.
         """
         known = _initial(config, data, initial)
         watch = watch or Watch()
@@ -141,8 +145,11 @@ class Run:
             fingerprint=identity,
             validation=len(data.validation),
             notes=data.notes,
+            more={"features": data.features},
         )
         try:
+            if extractor is not None:
+                replace_file(recorder.run_dir.path / FEATURES_FILE, pack_extractor(extractor))
             self = cls(recorder, config, data, learner=learner, oracle=oracle, method=method, watch=watch)
             self._begin(known)
         except BaseException:
@@ -269,7 +276,7 @@ class Run:
 
 def _learner(config: Config, data: Data, model: nn.Module | str | None, watch: Watch) -> LocalLearner:
     if not isinstance(model, nn.Module):
-        model = build(config, data.pool.shape, len(data.classes), named=model)
+        model = build(replace(config, features=data.features), data.pool.shape, len(data.classes), named=model)
     return learner_for(model, data.pool, len(data.classes), config, watch.on_progress)
 
 

@@ -8,6 +8,7 @@ RUN_DB_FILE = "run.db"
 RUN_LOCK_FILE = "run.lock"  # a results folder has one, too
 CHECKPOINTS_FOLDER = "checkpoints"
 MODEL_FILE = "model.safetensors"  # an exported model has one, too
+FEATURES_FILE = "features.safetensors"  # an exported model has one, too
 FIELD_FILE = "field.npz"
 QUALITY_FILE = "quality.json"
 REPORT_FILE = "report.html"  # a results folder has one, too
