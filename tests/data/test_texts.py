@@ -208,6 +208,7 @@ def test_without_features_a_text_is_an_error_that_names_them(tmp_path: Path) -> 
 def test_a_run_learns_from_features_and_people_read_the_text(tmp_path: Path) -> None:
     rows = [{"t": "a" * (i + 1), "label": "xy"[i % 2]} for i in range(20)]
     data = load(str(write_csv(tmp_path / "a.csv", rows)), Config(text="t"), featurise=count)
+    assert data.features == "count"
     assert (data.classes, data.notes, len(data.pool), len(data.validation)) == (("x", "y"), ("counted",), 16, 4)
     for pool in (data.pool, data.validation):
         for id_ in range(len(pool)):
