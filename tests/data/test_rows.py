@@ -75,6 +75,14 @@ def test_keys_follow_the_cells(table: Path) -> None:
     assert rows.key(0) == TableRows.of([{**CELLS[0], "member": True}]).key(0)
 
 
+@pytest.mark.parametrize("odd", ["1_000", "١٢", "0x10", "1,234", "3 4", "-", "e5"])
+def test_what_is_a_number_to_few_makes_no_column_of_numbers(tmp_path: Path, odd: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f'x,label\n1,a\n"{odd}",b\n+2.e-3,a\n', encoding="utf-8")
+    _, rows = open_table(path, target="label")
+    assert [rows.read(row)["x"] for row in range(3)] == ["1", odd, "+2.e-3"]
+
+
 def test_commas_part_numbers_where_semicolons_part_cells(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("x;y;label\n1,5;1.234,5;a\n-2,25;7;b\n", encoding="utf-8")

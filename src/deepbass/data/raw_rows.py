@@ -139,7 +139,7 @@ class TableRows:
         order = list(dict.fromkeys(column for row in rows for column in row))
         types = ColumnTypes(order)
         for row in rows:
-            types.look(to_cell(row.get(column)) for column in order)
+            types.look([to_cell(row.get(column)) for column in order])
         columns = dict(types.made())
         for row in rows:
             for column, cells in columns.items():

@@ -16,8 +16,6 @@ from deepbass.core.raw_samples import Cell
 
 MISSING = frozenset({"", "na", "nan", "null"})  # in any case of letters: what spreadsheets, R and pandas leave
 _DIGITS = "0123456789"
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
 
 
@@ -34,10 +32,12 @@ def as_number(cell: Cell) -> float | None:
     """Read a number, or NaN for what is infinite; None if the cell holds none."""
     if not isinstance(cell, str):
         return cell
-    text = cell.strip()
-    if not _NUMBER.fullmatch(text):
-        return math.nan if _INFINITE.fullmatch(text) else None
-    number = float(text)
+    try:
+        number = float(cell)
+    except ValueError:
+        return None
+    if "_" in cell or not cell.isascii():  # what is a number to Python alone
+        return None
     return number if math.isfinite(number) else math.nan
 
 
@@ -133,28 +133,30 @@ class ColumnTypes:
 
     def __init__(self, columns: Iterable[str]) -> None:
         self._columns = list(columns)
-        self._numbers = dict.fromkeys(self._columns, True)
-        self._filled = dict.fromkeys(self._columns, False)
+        self._number = [True] * len(self._columns)
+        self._filled = [False] * len(self._columns)
+        self._open = list(range(len(self._columns)))  # columns that may still turn out to hold no numbers
 
-    def look(self, cells: Iterable[Cell]) -> None:
+    def look(self, cells: Sequence[Cell]) -> None:
         """Look at the cells of a row, in the order of the columns."""
-        for column, cell in zip(self._columns, cells, strict=True):
-            if self._numbers[column] or not self._filled[column]:
-                if is_missing(cell):
-                    continue
-                self._filled[column] = True
-                self._numbers[column] = self._numbers[column] and as_number(cell) is not None
+        for place in self._open:
+            cell = cells[place]
+            if not is_missing(cell):
+                self._filled[place] = True
+                if as_number(cell) is None:
+                    self._number[place] = False
+                    self._open = [other for other in self._open if other != place]  # the loop goes on over the old one
 
     def made(self) -> Iterator[tuple[str, Numbers | Categories]]:
         """Make the columns that hold anything, empty and of the right kind."""
-        for column in self._columns:
-            if self._filled[column]:
-                yield column, Numbers() if self._numbers[column] else Categories()
+        for column, number, filled in zip(self._columns, self._number, self._filled, strict=True):
+            if filled:
+                yield column, Numbers() if number else Categories()
 
     @property
     def empty(self) -> list[str]:
         """The columns with nothing in them."""
-        return [column for column in self._columns if not self._filled[column]]
+        return [column for column, filled in zip(self._columns, self._filled, strict=True) if not filled]
 
 
 def as_classes(labels: Sequence[str], among: Iterable[str]) -> NDArray[Any] | Sequence[str]:
@@ -167,8 +169,8 @@ def as_classes(labels: Sequence[str], among: Iterable[str]) -> NDArray[Any] | Se
 
 
 def _whole(label: str) -> int | None:
-    """Read a whole number, also one that pandas wrote as 3.0; -1 for an unknown label."""
+    """Read a whole number, also one that pandas wrote as 3.0; -1 for an unknown label. 007 is a name."""
     if not label:
         return -1
-    match = re.fullmatch(r"(-?\d{1,15})(\.0+)?", label, re.ASCII)
+    match = re.fullmatch(r"(-?(?:0|[1-9]\d{0,14}))(\.0+)?", label, re.ASCII)
     return int(match[1]) if match else None
