@@ -110,10 +110,11 @@ def test_it_is_written_down_and_taken_up_as_it_was() -> None:
         {"confusion": 5},
         {"reliability": [[1, 0.5]]},
         {"reliability": [[1, 0.5, 1.5]]},
-        {"reliability": [[0, 0.5, 0.5]]},
+        {"reliability": [[0, 0.5, 0.5]] * 15},
+        {"reliability": [[5, 0.5, 0.5]] * 14},
     ],
 )
 def test_what_was_never_written_is_refused(change: dict[str, Any]) -> None:
-    plain = {"classes": 2, "confusion": [[0, 0, 5]], "reliability": [[5, 0.9, 1.0]], **change}
+    plain = {"classes": 2, "confusion": [[0, 0, 5]], "reliability": [[5, 0.9, 1.0]] * 15, **change}
     with pytest.raises(ValueError, match=r"classes|confusion|reliability"):
         Quality.of_dict(plain, 2)

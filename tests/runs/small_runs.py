@@ -56,9 +56,5 @@ def everything(path: Path) -> dict[str, object]:
     db.close()
     newest = max((path / CHECKPOINTS_FOLDER).iterdir())
     files = {file.name: file.read_bytes() for file in newest.iterdir()}
-    return {
-        **rows,
-        "checkpoint": newest.name,
-        **files,
-        **{name: (path / name).read_bytes() for name in (MODEL_FILE, QUALITY_FILE)},
-    }
+    ends = {"model": (path / MODEL_FILE).read_bytes(), "quality": (path / QUALITY_FILE).read_bytes()}
+    return {**rows, "checkpoint": newest.name, **files, **ends}

@@ -132,11 +132,11 @@ class Quality:
         if any(len(one) != 3 or min(one) < 0 or max(one[1:]) > 1 for one in plain["reliability"]):
             raise ValueError("reliability has other entries than count, confidence and accuracy")
         bins = tuple(ReliabilityBin(int(count), *shares) for count, *shares in plain["reliability"])
-        if bins and not sum(one.size for one in bins):
-            raise ValueError("reliability counts nothing")
+        if len(bins) not in (0, BINS) or (bins and not 0 < sum(one.size for one in bins) < 2**53):
+            raise ValueError(f"reliability counts nothing, or in other than {BINS} bins")
         confusion = np.zeros((classes, classes), dtype=np.int64)
         for true, predicted, count in cells:
-            confusion[true, predicted] = count
+            confusion[true, predicted] += count
         return cls(confusion, bins)
 
 
