@@ -12,7 +12,7 @@ from deepbass.core.foreign import excerpt, reason_of
 from deepbass.features.extractor import Extractor, Features
 
 
-class Ready(NamedTuple):
+class PreparedSample(NamedTuple):
     """A sample that is ready to be computed."""
 
     row: int
@@ -20,7 +20,9 @@ class Ready(NamedTuple):
     prepared: Any
 
 
-def compute_checked(extractor: Extractor, batch: Sequence[Ready]) -> tuple[list[int], Features, dict[int, str]]:
+def compute_checked(
+    extractor: Extractor, batch: Sequence[PreparedSample]
+) -> tuple[list[int], Features, dict[int, str]]:
     """Compute a batch: the rows that worked, their features, and why the others did not.
 
     If the whole batch raises, its samples are tried one by one; if each of several raises, it is the extractor.
@@ -46,7 +48,7 @@ def compute_checked(extractor: Extractor, batch: Sequence[Ready]) -> tuple[list[
     return rows, np.concatenate(parts), failed
 
 
-def _computed(extractor: Extractor, batch: Sequence[Ready]) -> Features:
+def _computed(extractor: Extractor, batch: Sequence[PreparedSample]) -> Features:
     found: object = extractor.compute_prepared([ready.prepared for ready in batch])
     who = f"features = {extractor.name!r}"
     first = excerpt(batch[0].name)

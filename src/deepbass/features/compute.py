@@ -12,7 +12,7 @@ from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.foreign import excerpt
 from deepbass.core.own_model import check_named, is_code
 from deepbass.core.raw_samples import RawSamples
-from deepbass.features.choose import PIXELS, choose
+from deepbass.features.choice import PIXELS, choose
 from deepbass.features.extractor import Extractor, FittedExtractor, Progress
 from deepbass.features.feature_array import FeatureArray
 from deepbass.features.feature_cache import folder_for

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import excerpt, reason_of
 from deepbass.core.raw_samples import RawSamples, UnreadableSample
-from deepbass.features.checked import Ready, compute_checked
+from deepbass.features.checked import PreparedSample, compute_checked
 from deepbass.features.extractor import Extractor, Features, Progress
 from deepbass.features.feature_cache import FeatureFiles
 from deepbass.features.segment import DIGEST, Digests
@@ -148,7 +148,7 @@ class FeatureArray:
         self._segment[which] = number
         self._position[which] = first + np.arange(len(which))
 
-    def _read_ahead(self, rows: NDArray[np.int64]) -> Iterator[list[Ready]]:
+    def _read_ahead(self, rows: NDArray[np.int64]) -> Iterator[list[PreparedSample]]:
         """Read batches; one thread reads the next while this one is computed, so that two are in memory."""
         size = self.extractor.batch
         batches = [rows[start : start + size] for start in range(0, len(rows), size)]
@@ -163,7 +163,7 @@ class FeatureArray:
                 coming = reader.submit(self._read, following) if following is not None else None
                 yield batch
 
-    def _read(self, rows: Sequence[int] | NDArray[np.int64]) -> list[Ready]:
+    def _read(self, rows: Sequence[int] | NDArray[np.int64]) -> list[PreparedSample]:
         batch = []
         for row in map(int, rows):
             try:
@@ -173,7 +173,7 @@ class FeatureArray:
             except Exception as error:
                 self.failed[row] = f"{self.extractor.name} features cannot be computed ({reason_of(error)})"
             else:
-                batch.append(Ready(row, self._samples.name(row), prepared))
+                batch.append(PreparedSample(row, self._samples.name(row), prepared))
         return batch
 
     def _read_news(self) -> None:

@@ -20,7 +20,7 @@ from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.foreign import excerpt, guarded, reason_of
 from deepbass.core.own_model import import_function
 from deepbass.core.raw_samples import Kind, RawSamples, UnreadableSample
-from deepbass.features.checked import Ready, compute_checked
+from deepbass.features.checked import PreparedSample, compute_checked
 from deepbass.features.extractor import Features, PreparingExtractor, State, check_same
 from deepbass.features.picture_sizes import IMAGENET_MEAN, IMAGENET_STD, as_square, normalised
 
@@ -83,7 +83,7 @@ class OwnFeatures(PreparingExtractor):
             what = "nothing" if found is None else f"an array of shape {np.shape(found)}"
             raise DataError(f"features = {self.name!r} returned {what} for {name}: return samples x numbers.")
         self.width = found.shape[1]
-        compute_checked(self, [Ready(row, name, prepared)])
+        compute_checked(self, [PreparedSample(row, name, prepared)])
 
     def prepare(self, sample: Any) -> Any:
         """Make one sample what the module or function takes."""

@@ -75,8 +75,8 @@ def as_square(picture: Any, side: int) -> NDArray[np.uint8]:
 
 def normalised(pictures_N_H_W_3: NDArray[np.uint8], mean: Sequence[float], std: Sequence[float]) -> NDArray[np.float32]:
     """Scale pixels as networks are trained on them, channels first (N x 3 x H x W) in name, last in memory."""
-    scale = 1 / (255 * np.asarray(std, dtype=np.float32))
-    shift = np.asarray(mean, dtype=np.float32) / np.asarray(std, dtype=np.float32)
+    scale = np.array([1 / (255 * spread) for spread in std], dtype=np.float32)
+    shift = np.array([middle / spread for middle, spread in zip(mean, std, strict=True)], dtype=np.float32)
     pixels_N_H_W_3 = pictures_N_H_W_3.astype(np.float32)
     pixels_N_H_W_3 *= scale
     pixels_N_H_W_3 -= shift

@@ -1,4 +1,4 @@
-"""Features of texts without any weights: which words and pairs of words a text has, and how rare they are.
+"""Features of texts without any weights: which words a text has, and how rare they are.
 
 TF-IDF with a logarithmic count, reduced to a few dense numbers by a truncated singular value decomposition (latent
 semantic analysis: Deerwester et al., 1990), both by scikit-learn and fitted on the texts at hand, without labels.
@@ -20,7 +20,7 @@ from deepbass.features.extractor import Features, PreparingExtractor, State, dig
 from deepbass.features.installed import scikit_learn
 
 WIDTH = 256
-MOST_TERMS = 50_000  # the commonest are kept
+MOST_TERMS = 30_000  # the commonest are kept
 MOST_TEXTS = 20_000  # that are fitted on: evenly spread over all, if there are more
 CHARACTERS = 100_000  # of a text that are looked at
 VERSION = 1  # to be raised when other terms are taken from a text
@@ -58,8 +58,8 @@ class WordFeatures(PreparingExtractor):
     def describe(self) -> str:
         """Say what it sees of a text."""
         return (
-            f"words: {self.width} numbers a text from which of {len(self._terms):,} words, pairs of words and, where "
-            "words are not spaced, characters it has"
+            f"words: {self.width} numbers a text from which of {len(self._terms):,} words it has; where words "
+            "are not spaced, which characters and pairs of them"
         )
 
     def fit(self, samples: RawSamples, rows: NDArray[np.int64]) -> None:
@@ -76,7 +76,7 @@ class WordFeatures(PreparingExtractor):
         try:
             counted = vectorizer.fit_transform(texts)
         except ValueError as error:  # an empty vocabulary
-            raise DataError(f"There are no words in the {len(texts)} texts that could be read.") from error
+            raise DataError(f"There are no words in the {len(texts)} texts, or none that two have.") from error
         width = min(WIDTH, *counted.shape)
         if width < min(counted.shape):
             components = TruncatedSVD(width, n_iter=4, random_state=0).fit(counted).components_
@@ -130,11 +130,11 @@ class WordFeatures(PreparingExtractor):
 
 
 def terms_of(text: str) -> list[str]:
-    """List a text's words and pairs of words; of a run without spaces, its characters and pairs of them."""
-    words: list[str] = []
+    """List a text's words; of a run without spaces, its characters and pairs of them."""
+    terms: list[str] = []
     for word in _WORD.findall(text[:CHARACTERS].lower()):
-        words += list(word) if _UNSPACED.search(word) else [word]
-    return words + [f"{one} {other}" for one, other in pairwise(words)]
+        terms += [*word, *map("".join, pairwise(word))] if _UNSPACED.search(word) else [word]
+    return terms
 
 
 def _readable(samples: RawSamples, rows: NDArray[np.int64]) -> Iterator[str]:
