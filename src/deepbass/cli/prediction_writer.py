@@ -34,8 +34,9 @@ class PredictionWriter:
         assert probs_C is not None
         best = int(probs_C.argmax())
         row = [prediction.name, self._classes[best], _short(probs_C[best]), _short(prediction.entropy)]
-        order = range(len(self._classes)) if self._top is None else (-probs_C).argsort(kind="stable")[: self._top]
-        pairs = [(self._classes[int(place)], _short(probs_C[int(place)])) for place in order]
+        numbers = probs_C.tolist()
+        order = sorted(range(len(numbers)), key=lambda place: -numbers[place])[: self._top] if self._top else None
+        pairs = [(self._classes[place], _short(numbers[place])) for place in order or range(len(numbers))]
         if self._csv is None:
             told = dict(zip(_COLUMNS, row, strict=True))
             self._file.write(json.dumps({**told, "probabilities": dict(pairs)}, ensure_ascii=False) + "\n")

@@ -165,8 +165,9 @@ def _from_array(path: Path, wanted: Wanted) -> Opened:
 
 
 def _numbers(samples: NDArray[Any], names: RowNumbers) -> Incomings:
-    for row in range(len(samples)):
-        yield Incoming(names[row], samples[row])
+    plain = samples.view(np.ndarray)  # of a file: a memory map's rows are slow to make
+    for row in range(len(plain)):
+        yield Incoming(names[row], plain[row])
 
 
 def _from_paths(path: Path, wanted: Wanted) -> Opened:

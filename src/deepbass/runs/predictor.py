@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -39,19 +39,13 @@ from deepbass.store.names import FEATURES_FILE
 BATCH = 256  # samples judged at a time where the features do not say
 
 
-@dataclass(frozen=True, eq=False)
-class Prediction:
+class Prediction(NamedTuple):
     """What a model makes of a sample; of one that cannot be read, why not."""
 
     name: str
     probs_C: Floats | None
+    entropy: float = 0.0  # how unsure the model is, from 0 to 1
     why: str = ""
-
-    @property
-    def entropy(self) -> float:
-        """How unsure the model is, from 0 to 1."""
-        assert self.probs_C is not None
-        return float(entropy(self.probs_C[None])[0]) if len(self.probs_C) > 1 else 0.0
 
 
 class _Ready(NamedTuple):
@@ -170,9 +164,13 @@ class Predictor:
             why.update(failed)
         elif good:
             inputs = np.stack([batch[place].prepared for place in good])
-        probs_N_C = dict(zip(good, self._probabilities(inputs), strict=True)) if good else {}
+        found = {}
+        if good:
+            probs_N_C = self._probabilities(inputs)
+            unsure_N = entropy(probs_N_C) if len(self.classes) > 1 else np.zeros(len(good))
+            found = dict(zip(good, zip(probs_N_C, unsure_N.tolist(), strict=True), strict=True))
         for place, ready in enumerate(batch):
-            yield Prediction(ready.name, probs_N_C.get(place), why.get(place, ""))
+            yield Prediction(ready.name, *found.get(place, (None, 0.0)), why=why.get(place, ""))
 
     def _probabilities(self, inputs: NDArray[np.float32]) -> Floats:
         """Predict what the network makes of its inputs."""
