@@ -55,7 +55,7 @@ class ImagenetFeatures(PreparingExtractor):
         if path is None:
             raise not_installed(self.name, "photos")
         with decoding(path, f"file of {NETWORK}'s weights", f"Install {WEIGHTS} again.", ConfigError):
-            self._network = _load(path)
+            self.network = _load(path)
         self.identity = (
             f"{NETWORK} {digest_of_file(path)}, {ARCHITECTURE} {importlib.metadata.version(ARCHITECTURE)}, "
             f"{side} x {side} pixels in the picture's shape, 1"
@@ -81,7 +81,7 @@ class ImagenetFeatures(PreparingExtractor):
         for numbers in by_shape.values():
             pixels = normalised(np.stack([prepared[number] for number in numbers]), MEAN, STD)
             with torch.inference_mode():
-                features[numbers] = self._network(torch.from_numpy(pixels)).numpy()
+                features[numbers] = self.network(torch.from_numpy(pixels)).numpy()
         return features
 
     def state(self) -> State:

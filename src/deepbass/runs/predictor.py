@@ -66,7 +66,7 @@ class Predictor:
         self.classes: tuple[str, ...] = tuple(dict.fromkeys(saved.classes))
         # outputs of one name, such as those of classes that people have merged since, count as one
         places = [self.classes.index(name) for name in saved.classes]
-        self._merge_O_C = np.eye(len(self.classes))[places]
+        self.outputs_to_classes = np.eye(len(self.classes))[places]
         outputs = len(saved.classes)
         device = pick_device(saved.config.device)
         like = Pool(np.zeros((2, *saved.shape), dtype=np.float32), "like")
@@ -166,19 +166,19 @@ class Predictor:
             inputs = np.stack([batch[place].prepared for place in good])
         found = {}
         if good:
-            probs_N_C = self._probabilities(inputs)
+            probs_N_C = self.judge_inputs(inputs, passes=self.passes)
             unsure_N = entropy(probs_N_C) if len(self.classes) > 1 else np.zeros(len(good))
             found = dict(zip(good, zip(probs_N_C, unsure_N.tolist(), strict=True), strict=True))
         for place, ready in enumerate(batch):
             yield Prediction(ready.name, *found.get(place, (None, 0.0)), why=why.get(place, ""))
 
-    def _probabilities(self, inputs: NDArray[np.float32]) -> Floats:
-        """Predict what the network makes of its inputs."""
-        if self.passes:
-            probs_N_O = self._engine.mean(inputs, self.passes)
+    def judge_inputs(self, inputs: NDArray[np.float32], *, passes: int) -> Floats:
+        """Predict class probabilities from what the network sees."""
+        if passes:
+            probs_N_O = self._engine.mean(inputs, passes)
         else:
             probs_N_O = self._engine.probabilities(Pool(inputs, "inputs"), np.arange(len(inputs)), lambda share: None)
-        probs_N_C: Floats = probs_N_O @ self._merge_O_C
+        probs_N_C: Floats = probs_N_O @ self.outputs_to_classes
         return probs_N_C
 
     def _incoming(self, samples: Any) -> Iterator[Incoming]:
