@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from io import BufferedIOBase
 from pathlib import Path
+from typing import cast
 
 from deepbass.core.errors import DataError
 from deepbass.data.row_files import (
@@ -31,7 +32,7 @@ class StdinLines:
 
     def __init__(self, stream: BufferedIOBase | None = None) -> None:
         self.drained = False
-        self._stream = stream or sys.stdin.buffer
+        self._stream = stream or cast(BufferedIOBase, sys.stdin.buffer)
 
     def __iter__(self) -> Iterator[str]:
         rest, number = b"", 0

@@ -36,6 +36,10 @@ _NEEDED = ("onnx", "onnxruntime", "onnxscript")
 class _Graph(nn.Module):
     """What becomes the file: numbers as they are in a picture or an array, to probabilities."""
 
+    scale: Tensor
+    shift: Tensor
+    merge: Tensor
+
     def __init__(self, predictor: Predictor) -> None:
         super().__init__()
         extractor = predictor.extractor

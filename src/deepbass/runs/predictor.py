@@ -68,7 +68,7 @@ class Predictor:
         places = [self.classes.index(name) for name in saved.classes]
         self.outputs_to_classes = np.eye(len(self.classes))[places]
         outputs = len(saved.classes)
-        device = pick_device(saved.config.device)
+        device = pick_device("cpu" if saved.config.device == "cpu" else "auto")  # it may have been trained elsewhere
         like = Pool(np.zeros((2, *saved.shape), dtype=np.float32), "like")
         self._engine = engine_for(network.to(device), like, outputs, saved.config, device)
 

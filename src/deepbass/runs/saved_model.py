@@ -185,7 +185,8 @@ def _read(file: Path) -> bytes:
 
 def _build(saved: SavedModel, named: str | None) -> nn.Module:
     model, path, outputs = saved.config.model, saved.path, len(saved.classes)
-    check_named(model, named, path, f"deepbass.load_model({str(path)!r}, model={model!r})")
+    again = f"deepbass.load_model({str(path)!r}, model={model!r}), or --model {shlex.quote(model)} on the command line"
+    check_named(model, named, path, again)
     check_same_kind(model, named, path)
     if model == OWN:
         raise ConfigError(
