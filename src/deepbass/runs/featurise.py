@@ -7,7 +7,7 @@ from collections.abc import Callable
 from deepbass.core.errors import DataError
 from deepbass.data.featurised import Featurised
 from deepbass.data.source import Part, is_raw
-from deepbass.features.choose import PIXELS, choose
+from deepbass.features.choice import PIXELS, choose
 from deepbass.features.compute import open_features
 from deepbass.features.extractor import Extractor
 

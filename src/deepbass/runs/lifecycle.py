@@ -47,6 +47,7 @@ class Watch:
     on_progress: OnProgress = lambda what, share: None
     on_metrics: OnMetrics = lambda iteration, metrics: None
     on_note: Callable[[str], None] = lambda note: None
+    on_config: Callable[[Config], None] = lambda config: None  # once, when the data has decided what suits it
     bars: bool = False  # whether to show progress bars while data is fetched and decoded
 
 
