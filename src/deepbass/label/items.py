@@ -12,30 +12,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.errors import DataError
+from deepbass.core.raw_samples import Kind
 from deepbass.data.catalogue import NAMED
 from deepbass.data.classes import UNKNOWN_TEXT, as_labels, is_unknown
 from deepbass.data.images import need_pillow
 from deepbass.data.listing import Listing, name_some
 from deepbass.data.pool import Pool
 from deepbass.data.source import Source, name_of
+from deepbass.label.contents import Content
 from deepbass.label.inside import open_inside
 from deepbass.label.item_pool import find_samples, finite, load_pool, parts_of
 from deepbass.label.pictures import LARGEST, SMALLEST, Picture, Sight, Unpicturable, encode, see_file, see_pixels
+from deepbass.label.sample_items import Read, look
+from deepbass.label.settings import Columns
 
 __all__ = ["Items", "Picture", "Unpicturable", "load_pool", "open_items"]
 
 See = Callable[[str, int], Sight]  # by name, and the pixels of the longer side
 
 
+def _no_picture(name: str, side: int) -> Sight:
+    raise Unpicturable("this is no picture")
+
+
+def _no_content(name: str) -> Content:
+    raise Unpicturable("this is a picture")
+
+
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The samples of a source. It may be asked for pictures by many threads at a time."""
+    """The samples of a source, all of one kind. It may be asked for what they show by many threads at a time."""
 
     name: str  # of the source, for a title
     names: list[str]  # one per sample, in the order in which the source is loaded
     labels: dict[int, str]  # that the source brings, by place in ``names``
     notes: tuple[str, ...]  # what the user should be told
-    see: See
+    see: See = _no_picture
+    kind: Kind = "image"
+    read: Read = _no_content  # of texts and rows
 
     def picture(self, name: str, side: int) -> Picture:
         """Show a sample upright, its longer side ``side`` pixels at most, or raise Unpicturable with the reason."""
@@ -48,12 +62,18 @@ class Items:
         small = self.see(name, 4 * side).image.convert("L")
         return np.asarray(small.resize((side, side), Image.Resampling.BILINEAR))
 
+    def look(self, name: str, side: int) -> NDArray[np.float32]:
+        """Sum a sample up in numbers that are alike for alike ones, or raise Unpicturable."""
+        if self.kind == "image":
+            return self.thumbnail(name, side).ravel().astype(np.float32)
+        return look(self.read(name))
 
-def open_items(source: str, folder: Path | None = None) -> Items:
-    """Open what is to be labelled: a folder or table of images, arrays, IDX files, or a data set by name.
+
+def open_items(source: str, folder: Path | None = None, columns: Columns | None = None) -> Items:
+    """Open what is to be labelled: images, arrays, IDX files, texts, rows of a table, or a data set by name.
 
     ``folder`` is where the user keeps files of named data sets. These come without their labels: they are for trying
-    out what labelling is like.
+    out what labelling is like. ``columns`` are those of a table that texts and labels stand in.
     """
     need_pillow()
     found = find_samples(source, folder)

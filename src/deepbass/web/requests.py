@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -90,7 +91,7 @@ def item_id(request: Request, items: int) -> int:
     word: str = request.path_params["item"]
     found = _whole(word)
     if found is None or found >= items:
-        raise Refusal(404, "NoItem", f"There is no image {word[:40]!r}.")
+        raise Refusal(404, "NoItem", f"There is no item {word[:40]!r}.")
     return found
 
 
@@ -100,6 +101,16 @@ def one_word(request: Request, name: str, default: str, words: tuple[str, ...]) 
     if word not in words:
         raise Refusal(400, "BadRequest", f"{name}={word[:40]!r} is not one of {', '.join(filter(None, words))}.")
     return word
+
+
+def share(request: Request, name: str, default: float) -> float:
+    """Read a share from the query, from 0 to 1, or refuse."""
+    word = request.query_params.get(name)
+    if word is None:
+        return default
+    if not re.fullmatch(r"0(\.\d{1,9})?|1(\.0{1,9})?", word, re.ASCII):
+        raise Refusal(400, "BadRequest", f"{name}={word[:40]!r} is not a share from 0 to 1, as in {default}.")
+    return float(word)
 
 
 def text(value: object, what: str, longest: int) -> str:
