@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.errors import DataError
-from deepbass.core.raw_samples import Kind
+from deepbass.core.raw_samples import Kind, RawSamples
 from deepbass.data.catalogue import NAMED
 from deepbass.data.classes import UNKNOWN_TEXT, as_labels, is_unknown
 from deepbass.data.images import need_pillow
@@ -23,7 +23,7 @@ from deepbass.label.contents import Content
 from deepbass.label.inside import open_inside
 from deepbass.label.item_pool import find_samples, finite, load_pool, parts_of
 from deepbass.label.pictures import LARGEST, SMALLEST, Picture, Sight, Unpicturable, encode, see_file, see_pixels
-from deepbass.label.sample_items import Read, look
+from deepbass.label.sample_items import Read, look, reader
 from deepbass.label.settings import Columns
 
 __all__ = ["Items", "Picture", "Unpicturable", "load_pool", "open_items"]
@@ -80,6 +80,17 @@ def open_items(source: str, folder: Path | None = None, columns: Columns | None 
     if isinstance(found, Listing):
         return _from_listing(found)
     return _from_arrays(found, labelled=source not in NAMED)
+
+
+def from_samples(
+    name: str, samples: RawSamples, labels: Mapping[int, str], notes: Sequence[str] = (), show: Sequence[str] = ()
+) -> Items:
+    """Take texts or rows for items; ``labels`` are those that the source brings, by row; ``show`` columns to see."""
+    if not len(samples):
+        raise DataError(f"{name} has no {samples.kind}s to label: add some.")
+    names = [samples.name(row) for row in range(len(samples))]
+    read = reader(samples, names, show)
+    return Items(name, names, dict(labels), tuple(notes), kind=samples.kind, read=read)
 
 
 def _from_listing(listing: Listing) -> Items:

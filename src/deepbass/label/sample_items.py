@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,19 @@ from deepbass.label.contents import Content, plain
 from deepbass.label.pictures import Unpicturable
 
 Read = Callable[[str], Content]  # by name
-Beside = Callable[[int], Row]  # the other columns of a text's row, by number
 
 _WIDTH = 256  # numbers by which contents are told apart
 
 
-def reader(samples: RawSamples, names: Sequence[str], show: Sequence[str] = (), beside: Beside | None = None) -> Read:
+@runtime_checkable
+class HasBeside(Protocol):
+    """Texts whose rows have other columns."""
+
+    def beside(self, row: int) -> Row:
+        """Read the columns that may be shown beside a text."""
+
+
+def reader(samples: RawSamples, names: Sequence[str], show: Sequence[str] = ()) -> Read:
     """Make what reads a sample by name, with the columns that people chose to see.
 
     Beside a text stand none but those that were chosen; of a row, all are shown unless some were.
@@ -29,7 +37,7 @@ def reader(samples: RawSamples, names: Sequence[str], show: Sequence[str] = (), 
     if double := [name for name, count in Counter(names).items() if count > 1]:
         raise DataError(f"Two samples have one name: {name_some(double)}. Give every one its own.")
     place = {name: row for row, name in enumerate(names)}
-    _check_shown(samples, show, beside)
+    _check_shown(samples, show)
 
     def read(name: str) -> Content:
         if name not in place:
@@ -38,7 +46,7 @@ def reader(samples: RawSamples, names: Sequence[str], show: Sequence[str] = (), 
         try:
             found = samples.read(row)
             if samples.kind == "text":
-                others = beside(row) if beside is not None and show else {}
+                others = samples.beside(row) if isinstance(samples, HasBeside) and show else {}
                 return Content("text", found, tuple((column, plain(others.get(column))) for column in show))
         except UnreadableSample as error:
             raise Unpicturable(str(error)) from error
@@ -69,13 +77,17 @@ def _place(word: str) -> int:
     return zlib.crc32(word.encode(errors="replace")) % _WIDTH
 
 
-def _check_shown(samples: RawSamples, show: Sequence[str], beside: Beside | None) -> None:
+def _check_shown(samples: RawSamples, show: Sequence[str]) -> None:
     if not show or not len(samples):
         return
     try:
-        known: Mapping[str, object] = samples.read(0) if samples.kind == "row" else beside(0) if beside else {}
+        known: Mapping[str, object] = samples.read(0) if samples.kind == "row" else _beside_first(samples)
     except UnreadableSample:
         return
     if lost := [column for column in show if column not in known]:
         there = f"it has {name_some([repr(column) for column in known])}" if known else "there are none beside the text"
         raise ConfigError(f"show = {', '.join(lost)!r} is no column of the source: {there}.")
+
+
+def _beside_first(samples: RawSamples) -> Row:
+    return samples.beside(0) if isinstance(samples, HasBeside) else {}

@@ -3,9 +3,8 @@
 import { button, el, named, put, say, soft } from "./dom.js";
 import { inWords } from "./acts.js";
 import { createChoice } from "./choice.js";
-import { thumbnail } from "./pictures.js";
 import { className } from "./store.js";
-import { moment, reason } from "./words.js";
+import { capital, moment, reason } from "./words.js";
 
 const PAGE = 50;
 /** @type {import("./choice.js").Option[]} */
@@ -16,7 +15,7 @@ const ONLY = [["", "All"], ["flagged", "Flagged"], ["unsure", "Don’t know"], [
 /** @typedef {import("./api.js").HistoryRow} Row */
 
 /** @param {import("./main.js").App} app @returns {import("./router.js").View} */
-export function createHistoryView({ store, api, acts, outbox, look }) {
+export function createHistoryView({ store, api, acts, outbox, look, showing }) {
   /** @type {Map<string, Row>} */
   let rows = new Map(); // the newest of an item and a person
   let who = "me";
@@ -90,7 +89,7 @@ export function createHistoryView({ store, api, acts, outbox, look }) {
     say(empty, rows.size ? "" : "There are no such answers.");
   }
 
-  /** Show a row, unless a newer answer of the same person to the same image is there. @param {Row} row */
+  /** Show a row, unless a newer answer of the same person to the same item is there. @param {Row} row */
   function show(row) {
     const key = `${row.item} ${row.annotator}`;
     const newer = rows.get(key);
@@ -110,7 +109,7 @@ export function createHistoryView({ store, api, acts, outbox, look }) {
     const other = row.label !== null && row.label !== row.class;
     return el(
       "li", { "data-item": row.item, "data-key": `${row.item} ${row.annotator}` },
-      thumbnail(row.item, 64, `Image ${row.name}`),
+      showing.thumbnail(row.item, 64, `${capital(project.kind)} ${row.name}`),
       el("div", { class: "what" },
         el("span", {}, named(inWords(project, row), "answer"), flagged && el("span", { class: "mark" }, "flagged")),
         other && el("span", { class: "soft" }, "counts as ", named(className(project, row.label))),

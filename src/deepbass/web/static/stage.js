@@ -6,8 +6,17 @@ import { fit, sideFor } from "./pictures.js";
 const ZOOM = 3;
 
 /**
+ * side: pixels to ask for; isSeen: whether the person has the item, or the news that there is none, before their eyes;
+ * keys: that move about in it.
+ * @typedef {{root: HTMLElement, show: (item: number|null, text?: string) => void, side: () => number,
+ *   zoom: (on: boolean) => void, isZoomed: () => boolean, isSeen: () => boolean,
+ *   keys: import("./keys.js").KeyMap}} Stage
+ */
+
+/**
  * @param {{pictures: import("./pictures.js").Pictures, onShown?: () => void, onZoom?: (on: boolean) => void}} options
  *   onShown: the picture can be seen, or it is clear that it cannot
+ * @returns {Stage}
  */
 export function createStage({ pictures, onShown = () => {}, onZoom = () => {} }) {
   let item = /** @type {number|null} */ (null);
@@ -116,8 +125,8 @@ export function createStage({ pictures, onShown = () => {}, onZoom = () => {} })
     side,
     zoom,
     isZoomed: () => zoomed,
-    /** @returns {boolean} whether the person has the picture, or the news that there is none, before their eyes */
     isSeen: () => seen,
+    keys: {},
   };
 }
 
