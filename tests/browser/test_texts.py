@@ -53,7 +53,7 @@ def test_one_key_labels_a_text_and_goes_on(serve: Serve, visit: Open) -> None:
 def test_a_long_text_scrolls_by_keys_without_being_labelled(serve: Serve, visit: Open) -> None:
     ann = visit(serve(**texts()))
     read(ann, "Paragraph 0")
-    assert ann.page.locator(".reader.more-below").count() == 1
+    expect(ann.page.locator(".reader.more-below")).to_have_count(1)
     places = [scrolled(ann)]
     for key in ("Space", "PageDown", "ArrowDown", "End", "Shift+Space", "Home"):
         ann.page.keyboard.press(key)
@@ -62,7 +62,7 @@ def test_a_long_text_scrolls_by_keys_without_being_labelled(serve: Serve, visit:
     assert start == home == 0 < space < page < line < end
     assert back < end
     ann.page.keyboard.press("End")
-    assert ann.page.locator(".reader.more-below").count() == 0
+    expect(ann.page.locator(".reader.more-below")).to_have_count(0)
     assert ann.served.acts() == []
     ann.page.keyboard.press("1")
     read(ann, "Line one")
@@ -122,12 +122,14 @@ def test_chosen_columns_stand_beside_the_text_and_above_it_on_a_phone(serve: Ser
 def test_nothing_too_much_and_what_fails_are_said(serve: Serve, visit: Open) -> None:
     ann = visit(serve(**texts(broken=frozenset({4}))))
     read(ann, "Paragraph 0")
-    for _ in range(4):
+    for text in ("Line one", ARABIC, "bold", "Cannot be shown"):
         ann.page.keyboard.press("2")
+        expect(ann.page.locator(".ask .reader .page")).to_contain_text(text)
     expect(ann.page.locator(".ask .reader")).to_contain_text("Cannot be shown: row 3 is not UTF-8 text")
     ann.page.keyboard.press("2")
     expect(ann.page.locator(".ask .reader")).to_contain_text("There is no text here.")
     ann.page.keyboard.press("2")
+    read(ann, "last one")
     ann.page.keyboard.press("2")
     expect(ann.page.locator(".ask .cut")).to_contain_text("the first 3 of 1\u202f234\u202f567 characters")
 
