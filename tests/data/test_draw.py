@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from deepbass.core.errors import DataError
 from deepbass.data.draw import draw_pool, hold_out
-from deepbass.data.initial import choose_initial
+from deepbass.data.initial import choose_initial, initial_at_random
 
 truths = st.lists(st.integers(-1, 3), min_size=1, max_size=200).map(np.array)
 seeds = st.integers(0, 100)
@@ -84,3 +84,21 @@ def test_a_class_with_too_few_labels_is_named() -> None:
 def test_more_initial_labels_than_labels_are_refused() -> None:
     with pytest.raises(DataError, match="only 3 samples have one"):
         choose_initial(np.array([0, 1, 1, -1]), 2, 4, seed=0)
+
+
+@given(truths, st.integers(1, 300), seeds)
+def test_labels_at_random_need_no_count_per_class(truth: np.ndarray, count: int, seed: int) -> None:
+    if (truth < 0).all():
+        with pytest.raises(DataError, match="No sample has a label"):
+            initial_at_random(truth, count, seed)
+        return
+    chosen = initial_at_random(truth, count, seed)
+    assert len(set(chosen)) == len(chosen) == min(count, (truth >= 0).sum())
+    assert (truth[chosen] >= 0).all()
+    np.testing.assert_array_equal(chosen, initial_at_random(truth, count, seed))
+
+
+def test_rare_classes_are_met_at_random_as_often_as_they_are() -> None:
+    truth = (np.arange(1000) % 10 == 0).astype(np.int64)
+    met = [truth[initial_at_random(truth, 100, seed)].sum() for seed in range(50)]
+    assert 8 < np.mean(met) < 12

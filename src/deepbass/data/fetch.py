@@ -13,7 +13,8 @@ import platformdirs
 
 from deepbass.core.errors import DataError
 from deepbass.data.catalogue import File, Named, look_up
-from deepbass.data.remote import Remote, RemoteError, remotes_of
+from deepbass.data.places import remotes_of
+from deepbass.data.remote import Remote, RemoteError
 
 CACHE = "DEEPBASS_CACHE"  # a folder to use instead of the system's cache folder
 FOLDER = "DEEPBASS_DATA"  # a folder in which the user keeps data, if none is named in the call
@@ -112,6 +113,8 @@ def _find(file: File, cache: Path, folder: Path | None, name: str) -> Found:
 
 def _problem(path: Path, sha256: str) -> str | None:
     """Say how a file differs from what was published, if it does."""
+    if not sha256:
+        return None
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     return None if found == sha256 else f"not as published: sha256 {found}, not {sha256}"
@@ -124,7 +127,8 @@ def _download(remote: Remote, file: File, cache: Path, progress: bool) -> Path:
     def download(url: str, path: str, _: object) -> None:
         remote.download(url, Path(path), progress)
 
-    place = pooch.Pooch(cache, remote.base_url, {file.name: f"sha256:{file.sha256}"})
+    known = f"sha256:{file.sha256}" if file.sha256 else None
+    place = pooch.Pooch(cache, remote.base_url, {file.name: known})
     logger = pooch.get_logger()
     level = logger.level
     logger.setLevel(logging.WARNING)  # what it would tell is for those who asked for progress, and they are shown it

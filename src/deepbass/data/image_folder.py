@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 from deepbass.data.images import SUFFIXES
@@ -13,9 +13,12 @@ TRAIN = "train"
 VALIDATION = ("val", "validation", "test")  # the first that is there is used
 
 
-def list_folder(folder: Path) -> Listing:
-    """List all images below a folder; train/ and val/ (or validation/, test/) make two parts of it."""
-    inside, outside = _split_links(folder, _walk(folder))
+def list_folder(folder: Path, suffixes: Set[str] = SUFFIXES) -> Listing:
+    """List all images below a folder; train/ and val/ (or validation/, test/) make two parts of it.
+
+    Other ``suffixes`` list other files in the same way.
+    """
+    inside, outside = _split_links(folder, _walk(folder, suffixes))
     notes = [f"links that lead out of {folder} were not followed: {name_some(outside)}"] if outside else []
 
     validation = next((name for name in VALIDATION if (folder / name).is_dir()), None)
@@ -36,13 +39,13 @@ def _listed(path: Path, depth: int, validation: bool = False) -> ListedImage:
     return ListedImage(validation, path.as_posix(), label)
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    """Find image files and links, relative to the folder; hidden ones stay hidden."""
+def _walk(folder: Path, suffixes: Set[str]) -> Iterator[Path]:
+    """Find files of a kind and links, relative to the folder; hidden ones stay hidden."""
     for root, folders, files in os.walk(folder):  # does not walk into linked folders
         here = Path(root).relative_to(folder)
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield from (here / name for name in folders if (folder / here / name).is_symlink())
-        yield from (here / name for name in files if not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES)
+        yield from (here / name for name in files if not name.startswith(".") and Path(name).suffix.lower() in suffixes)
 
 
 def _split_links(folder: Path, paths: Iterable[Path]) -> tuple[list[Path], list[str]]:

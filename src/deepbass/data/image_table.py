@@ -10,6 +10,7 @@ from deepbass.core.errors import DataError
 from deepbass.core.foreign import decoding, excerpt
 from deepbass.data.listing import ListedImage, Listing, name_some
 
+HEAD = 1 << 16  # characters that hold any header
 SPLITS = {"": False, "train": False, "val": True, "validation": True, "test": True}
 
 
@@ -36,6 +37,16 @@ def list_table(path: Path, *, missing_ok: bool = False) -> Listing:
             raise DataError(f"{path}, line {line}: there is no file {excerpt(row['path'])!r} in {path.parent}.")
     notes = [f"files that {path} names are not there: {name_some(missing)}"] if missing else []
     return Listing(path, path.parent, sorted(listing.values()), notes)
+
+
+def is_image_table(path: Path) -> bool:
+    """Tell whether a table names image files; what cannot be read at all is left to those who say why."""
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            header = next(csv.reader([file.readline(HEAD)]), [])
+    except csv.Error:
+        return True
+    return not header or "path" in {name.strip().lower() for name in header}
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:

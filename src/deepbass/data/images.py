@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import guarded, reason_of
+from deepbass.core.raw_samples import UnreadableSample
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFile
@@ -34,7 +35,7 @@ SLOW = 1 << 23  # bytes of a file that Pillow decodes in Python, at about a seco
 TOO_SLOW = f"of a kind that is slow to decode, and over {SLOW >> 20} MB: save it as PNG"
 
 
-class UnreadableError(DataError):
+class UnreadableError(UnreadableSample):
     """An image file that cannot be decoded, and why in a few words that may be read by anybody: they name no path."""
 
     lasting = True  # False: it is no fault of the file's content, and the next try may be luckier

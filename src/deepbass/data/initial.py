@@ -45,3 +45,15 @@ def choose_initial(truth: Classes, classes: int | Sequence[str], count: int, see
             )
         chosen.append(rng.choice(members, size=int(need), replace=False))
     return np.sort(np.concatenate(chosen))
+
+
+def initial_at_random(truth: Classes, count: int, seed: int) -> Ids:
+    """Draw labels at random, as they come: rare classes are met rarely, and some not at all.
+
+    Where there are fewer labels than wanted, all are taken.
+    """
+    known = np.flatnonzero(truth != UNKNOWN)
+    if not len(known):
+        raise DataError("No sample has a label to begin with: label some.")
+    rng = generator(seed, 0, "initial labels at random")
+    return np.sort(rng.choice(known, size=min(count, len(known)), replace=False))

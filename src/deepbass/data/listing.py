@@ -10,6 +10,8 @@ from typing import NamedTuple
 from deepbass.core.config import Config
 from deepbass.core.errors import DataError
 from deepbass.data.image_cache import read_images
+from deepbass.data.images import need_pillow
+from deepbass.data.raw_images import ImageFiles
 from deepbass.data.source import Part, Source, name_of
 
 NAMED_AT_MOST = 20  # so that a note stays readable when thousands are skipped
@@ -59,6 +61,24 @@ def from_listing(listing: Listing, config: Config, *, progress: bool = False) ->
         notes.append(f"{_count(skipped, 'image')} skipped: {name_some(skipped)}")
     validation = part(slice(train, None)) if train < len(kept) else None
     return Source(name_of(path), part(slice(train)), validation, notes=tuple(notes))
+
+
+def raw_listing(listing: Listing) -> Source:
+    """Take the images as they are: they are decoded when somebody reads them."""
+    need_pillow()
+    train = [image for image in listing.images if not image.validation]
+    if not train:
+        raise DataError(f"{listing.path} has no images to train with: add some, one subfolder per class.")
+
+    def part(images: list[ListedImage]) -> Part:
+        names = [image.name for image in images]
+        files = ImageFiles([listing.folder / name for name in names], names)
+        return Part(files, [image.label for image in images], str(listing.path), names)
+
+    validation = listing.images[len(train) :]
+    return Source(
+        name_of(listing.path), part(train), part(validation) if validation else None, notes=tuple(listing.notes)
+    )
 
 
 def name_some(things: Sequence[str]) -> str:

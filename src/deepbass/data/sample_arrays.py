@@ -8,33 +8,47 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from deepbass.core.errors import DataError
+from deepbass.core.raw_samples import Kind, RawSamples
+from deepbass.data.source import is_raw
 
 CHANNELS = (1, 3, 4)  # grey, RGB, RGBA
+WORDS: dict[Kind, str] = {"image": "images", "text": "texts", "row": "rows of a table"}
+FEATURES: dict[Kind, tuple[str, ...]] = {
+    "image": ("pixels", "imagenet"),
+    "text": ("words", "sentences"),
+    "row": ("table",),
+}
 CHUNK_BYTES = 1 << 24  # how much of an array on disk is looked at in one go
 
 
-def as_samples(X: ArrayLike, where: str) -> NDArray[Any]:
+def as_samples(X: ArrayLike | RawSamples, where: str) -> NDArray[Any]:
     """Check an array and view it as N samples, images channel-first. Nothing is copied or read as a whole."""
     array = _as_numbers(X, where)
     _check_finite(array, where)
     return _channel_first(array)
 
 
-def view_samples(X: ArrayLike, where: str) -> NDArray[Any]:
+def view_samples(X: ArrayLike | RawSamples, where: str) -> NDArray[Any]:
     """View an array as N samples, images channel-first, without a look at the numbers: some may not be finite."""
     return _channel_first(_as_numbers(X, where))
 
 
-def _as_numbers(X: ArrayLike, where: str) -> NDArray[Any]:
+def _as_numbers(X: ArrayLike | RawSamples, where: str) -> NDArray[Any]:
+    if is_raw(X):
+        raise DataError(
+            f"{where} holds {WORDS[X.kind]}, which no network sees as they are: choose features for them, "
+            f"{' or '.join(FEATURES[X.kind])}, or your own as 'file.py:function'."
+        )
     array = _as_array(X, where)
     if array.dtype.kind not in "biuf":
-        raise DataError(f"{where} holds {array.dtype} values: samples are numbers (bool, int or float).")
+        features = f" Texts take features: {' or '.join(FEATURES['text'])}." if array.dtype.kind == "U" else ""
+        raise DataError(f"{where} holds {array.dtype} values: samples are numbers (bool, int or float).{features}")
     if array.ndim == 0 or array.size == 0:
         raise DataError(f"{where} is empty (shape {array.shape}): give at least two samples of every class.")
     return array
 
 
-def _as_array(X: ArrayLike, where: str) -> NDArray[Any]:
+def _as_array(X: Any, where: str) -> NDArray[Any]:
     try:
         array = np.asanyarray(X)  # a memory map stays one
     except ValueError as error:  # NumPy's word for rows of unlike length

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from deepbass.core.config import Config
@@ -11,31 +13,69 @@ from deepbass.core.foreign import reason_of
 from deepbass.data.arrays import from_npy, from_npz, is_array_folder
 from deepbass.data.built_in import digits, toy
 from deepbass.data.catalogue import NAMED, Named
+from deepbass.data.cifar import from_cifar
+from deepbass.data.featurised import Featurise, with_features, with_raw
 from deepbass.data.fetch import fetch
 from deepbass.data.idx import find_idx, from_idx, read_idx
 from deepbass.data.image_folder import list_folder
-from deepbass.data.image_table import list_table
-from deepbass.data.listing import Listing, from_listing
+from deepbass.data.image_table import is_image_table, list_table
+from deepbass.data.listing import Listing, from_listing, raw_listing
+from deepbass.data.row_files import KINDS as ROW_KINDS
+from deepbass.data.row_files import kind_of, open_rows
+from deepbass.data.row_source import Roles, from_rows, list_columns
 from deepbass.data.source import Part, Source
+from deepbass.data.text_folder import SUFFIXES as TEXT_SUFFIXES
+from deepbass.data.text_folder import from_text_files
 
-KINDS = "a folder of images, a .csv table of images, .npy or .npz arrays, or IDX files"
+KINDS = (
+    "a folder of images or of .txt files, a table (.csv, .tsv, .jsonl, .parquet) of images, texts or rows, .npy or "
+    ".npz arrays, or IDX files"
+)
 
 
-def open_source(source: str, config: Config, folder: Path | None, progress: bool) -> Source:
-    """Open a named data set, or else whatever lies at a path, and decode what are images."""
+def open_source(
+    source: str,
+    config: Config,
+    folder: Path | None,
+    progress: bool,
+    *,
+    raw: bool = False,
+    featurise: Featurise | None = None,
+) -> Source:
+    """Open a named data set, or else whatever lies at a path, and decode what are images.
+
+    With ``raw``, images come as they are, not decoded. With ``featurise``, features stand in the place of images, texts
+    and rows of tables, unless it returns None: such images are decoded.
+    """
     if source == "toy":
         return toy(config.seed)
-    found = find_source(source, folder, progress=progress)
+    found = find_source(source, folder, progress=progress, text=config.text, target=config.target)
+    if raw or featurise is not None:
+        as_found = with_raw(raw_listing(found) if isinstance(found, Listing) else found)
+        if raw:
+            return as_found
+        featured = with_features(as_found, featurise, config) if featurise else None
+        if featured is not None:
+            return featured
     return from_listing(found, config, progress=progress) if isinstance(found, Listing) else found
 
 
 def find_source(
-    source: str, folder: Path | None, *, unlabelled: bool = False, progress: bool = False
+    source: str,
+    folder: Path | None,
+    *,
+    unlabelled: bool = False,
+    progress: bool = False,
+    text: str | None = None,
+    target: str | None = None,
+    show: Sequence[str] = (),
 ) -> Source | Listing:
     """Find a named data set, or else what lies at a path; a name goes before a path that is spelled the same.
 
     The toy is not found here: it is drawn by a run's seed. Image files are listed but not opened. ``unlabelled`` is
-    for those who want to label: arrays need no labels beside them then, and a file that a table names may be gone.
+    for those who want to label: arrays and texts need no labels beside them then, and a file that a table names may be
+    gone. ``text`` and ``target`` are the columns of a table that hold texts and labels, ``show`` what people want to
+    see beside a text. Parts of texts and rows have raw samples for their X.
     """
     if not source:
         raise DataError(f"No data was named. Known by name: {', '.join(NAMED)}. Or give {KINDS}.")
@@ -44,13 +84,19 @@ def find_source(
     if source in NAMED:
         return _from_named(NAMED[source], folder, progress)
     try:
-        return _from_path(source, unlabelled)
+        return _from_path(source, unlabelled, Roles(text, target, show=tuple(show)))
     except OSError as error:  # a folder without permission, a name too long, ...
         raise DataError(f"{source!r} cannot be read ({reason_of(error)}).") from error
 
 
 def _from_named(named: Named, folder: Path | None, progress: bool) -> Source:
-    images, labels, test_images, test_labels = fetch(named.name, folder=folder, progress=progress)
+    files = fetch(named.name, folder=folder, progress=progress)
+    match named.format:
+        case "cifar":
+            return from_cifar(files, named)
+        case "jsonl":
+            return replace(from_rows(open_rows(files[0]), Roles("text", "label", "part")), name=named.name)
+    images, labels, test_images, test_labels = files
     return Source(
         named.name,
         Part(read_idx(images), read_idx(labels), str(images), "train"),
@@ -59,12 +105,12 @@ def _from_named(named: Named, folder: Path | None, progress: bool) -> Source:
     )
 
 
-def _from_path(source: str, unlabelled: bool) -> Source | Listing:
+def _from_path(source: str, unlabelled: bool, roles: Roles) -> Source | Listing:
     path = Path(source).expanduser()
     if found := find_idx(path):
         return from_idx(*found, unlabelled=unlabelled)
     if path.is_dir():
-        return from_npy(path, unlabelled=unlabelled) if is_array_folder(path) else list_folder(path)
+        return from_npy(path, unlabelled=unlabelled) if is_array_folder(path) else _from_folder(path)
     if not path.exists():
         near = difflib.get_close_matches(source, NAMED, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -76,6 +122,31 @@ def _from_path(source: str, unlabelled: bool) -> Source | Listing:
             return from_npy(path, unlabelled=unlabelled)
         case ".npz":
             return from_npz(path, unlabelled=unlabelled)
-        case ".csv":
-            return list_table(path, missing_ok=unlabelled)
+    if kind_of(path) in ROW_KINDS:
+        return _from_table(path, unlabelled, roles)
     raise DataError(f"{source!r} is of no kind that can be read: give {KINDS}.")
+
+
+def _from_folder(folder: Path) -> Source | Listing:
+    """List a folder's images; one that has none, but texts, is a folder of texts."""
+    images = list_folder(folder)
+    if images.images:
+        return images
+    texts = list_folder(folder, TEXT_SUFFIXES)
+    return from_text_files(texts) if texts.images else images
+
+
+def _from_table(path: Path, unlabelled: bool, roles: Roles) -> Source | Listing:
+    """Read a table of texts or rows; a .csv that names image files is a table of images, unless told otherwise."""
+    chosen = roles.text is not None or roles.target is not None
+    if not chosen and path.suffix.lower() == ".csv" and is_image_table(path):
+        return list_table(path, missing_ok=unlabelled)
+    rows = open_rows(path)
+    if not chosen:
+        images = " A table of images has the columns path,label, with a comma between." if path.suffix == ".csv" else ""
+        raise DataError(
+            f"{path}, line 1: the columns are {list_columns(rows)!r}. Say which of them holds the texts "
+            "to learn from (--text COLUMN), or, to learn from the rows themselves, which holds the labels "
+            f"(--target COLUMN).{images}"
+        )
+    return from_rows(rows, roles, unlabelled=unlabelled)
