@@ -17,6 +17,7 @@ from deepbass.data.pool import Pool
 from deepbass.data.sample_arrays import CHUNK_BYTES, view_samples
 from deepbass.data.source import Part, Source
 from deepbass.data.sources import find_source
+from deepbass.label.settings import Columns
 
 Ids = NDArray[np.int64]
 
@@ -26,21 +27,24 @@ def load_pool(source: str, names: Sequence[str], config: Config, folder: Path | 
 
     ``names`` are all items that the project ever had. Row i of the pool is the item ``ids[i]``: a place in ``names``.
     """
-    found = find_samples(source, folder)
+    found = find_samples(source, folder, Columns(config.text, config.target))
     pool, ids = _from_files(found, names, config) if isinstance(found, Listing) else _from_arrays(found, names)
     if not len(pool):
         raise DataError(f"None of the {len(names)} samples of {source!r} can be read: restore or repair some.")
     return pool, ids
 
 
-def find_samples(source: str, folder: Path | None) -> Source | Listing:
-    """Find what is to be labelled; image files are listed, not opened."""
+def find_samples(source: str, folder: Path | None, columns: Columns | None = None) -> Source | Listing:
+    """Find what is to be labelled; image files are listed, not opened. Texts and rows are raw samples of the parts."""
     if source == "toy":
         raise DataError(
             "The toy data set has points, not pictures, so there is nothing to look at. Try digits, mnist or "
-            "fashion-mnist, or give a folder of images."
+            "fashion-mnist, or give a folder of images or texts."
         )
-    return find_source(source, folder, unlabelled=True)
+    columns = columns or Columns()
+    return find_source(
+        source, folder, unlabelled=True, text=columns.text, target=columns.target, show=columns.shown_beside
+    )
 
 
 def parts_of(source: Source) -> list[tuple[Part, NDArray[Any]]]:

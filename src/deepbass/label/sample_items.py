@@ -5,15 +5,18 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.errors import ConfigError, DataError
-from deepbass.core.raw_samples import RawSamples, Row, UnreadableSample
+from deepbass.core.raw_samples import Kind, RawSamples, Row, UnreadableSample
 from deepbass.data.listing import name_some
 from deepbass.label.contents import Content, plain
+from deepbass.label.inside import open_inside
 from deepbass.label.pictures import Unpicturable
 
 Read = Callable[[str], Content]  # by name
@@ -29,11 +32,60 @@ class HasBeside(Protocol):
         """Read the columns that may be shown beside a text."""
 
 
-def reader(samples: RawSamples, names: Sequence[str], show: Sequence[str] = ()) -> Read:
+@dataclass(frozen=True)
+class JoinedSamples:
+    """The samples of several parts, one after the other."""
+
+    parts: Sequence[RawSamples]
+
+    @property
+    def kind(self) -> Kind:
+        """What all of them are."""
+        return self.parts[0].kind
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def name(self, row: int) -> str:
+        """Name a sample."""
+        part, place = self._find(row)
+        return part.name(place)
+
+    def read(self, row: int) -> Any:
+        """Read a sample."""
+        part, place = self._find(row)
+        return part.read(place)
+
+    def key(self, row: int) -> bytes:
+        """Sum a sample up."""
+        part, place = self._find(row)
+        return part.key(place)
+
+    def beside(self, row: int) -> Row:
+        """Read the columns that may be shown beside a text."""
+        part, place = self._find(row)
+        return part.beside(place) if isinstance(part, HasBeside) else {}
+
+    def _find(self, row: int) -> tuple[RawSamples, int]:
+        for part in self.parts:
+            if row < len(part):
+                return part, row
+            row -= len(part)
+        raise IndexError(row)
+
+
+def join(parts: Sequence[RawSamples]) -> RawSamples:
+    """Take parts for one."""
+    return parts[0] if len(parts) == 1 else JoinedSamples(parts)
+
+
+def reader(samples: RawSamples, names: Sequence[str], show: Sequence[str] = (), folder: Path | None = None) -> Read:
     """Make what reads a sample by name, with the columns that people chose to see.
 
-    Beside a text stand none but those that were chosen; of a row, all are shown unless some were.
+    Beside a text stand none but those that were chosen; of a row, all are shown unless some were. Where samples are
+    files of a ``folder``, those that are none, or that lie outside of it by now, are not read.
     """
+    root = folder.resolve() if folder is not None else None
     if double := [name for name, count in Counter(names).items() if count > 1]:
         raise DataError(f"Two samples have one name: {name_some(double)}. Give every one its own.")
     place = {name: row for row, name in enumerate(names)}
@@ -43,6 +95,8 @@ def reader(samples: RawSamples, names: Sequence[str], show: Sequence[str] = ()) 
         if name not in place:
             raise Unpicturable("it is not in the source any more")
         row = place[name]
+        if folder is not None and root is not None:
+            open_inside(folder / name, root).close()  # or say why not
         try:
             found = samples.read(row)
             if samples.kind == "text":
@@ -78,16 +132,13 @@ def _place(word: str) -> int:
 
 
 def _check_shown(samples: RawSamples, show: Sequence[str]) -> None:
-    if not show or not len(samples):
+    """Refuse columns that a row does not have; those beside texts are looked up by who reads them."""
+    if not show or (samples.kind == "text" and isinstance(samples, HasBeside)):
         return
     try:
-        known: Mapping[str, object] = samples.read(0) if samples.kind == "row" else _beside_first(samples)
+        known: Mapping[str, object] = samples.read(0) if samples.kind == "row" else {}
     except UnreadableSample:
         return
     if lost := [column for column in show if column not in known]:
         there = f"it has {name_some([repr(column) for column in known])}" if known else "there are none beside the text"
         raise ConfigError(f"show = {', '.join(lost)!r} is no column of the source: {there}.")
-
-
-def _beside_first(samples: RawSamples) -> Row:
-    return samples.beside(0) if isinstance(samples, HasBeside) else {}
