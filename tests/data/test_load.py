@@ -128,9 +128,9 @@ def test_what_is_nowhere_is_quoted(source: str, message: str) -> None:
 
 
 def test_a_file_of_no_known_kind_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "data.parquet").touch()
-    with pytest.raises(DataError, match=r"data\.parquet' is of no kind"):
-        load(str(tmp_path / "data.parquet"), Config())
+    (tmp_path / "data.xlsx").touch()
+    with pytest.raises(DataError, match=r"data\.xlsx' is of no kind"):
+        load(str(tmp_path / "data.xlsx"), Config())
 
 
 def test_loading_needs_no_torch_and_no_extras() -> None:

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import decoding
 from deepbass.core.raw_samples import Cell
-from deepbass.data.cells import to_cell
+from deepbass.data.table_cells import to_cell
 
 BATCH = 1000  # rows that are unpacked at a time
 
@@ -24,7 +24,7 @@ class ParquetRows(Generic[R]):
 
     path: Path
     columns: tuple[str, ...]
-    make: Callable[[int, str, Mapping[str, Cell]], R]
+    make: Callable[[int, None, Mapping[str, Cell]], R]
 
     def rows(self) -> Iterator[R]:
         """Read the rows, a batch at a time."""
@@ -37,11 +37,11 @@ class ParquetRows(Generic[R]):
                     number += 1
                     with decoding(f"{self.path}, row {number}", "row of text and numbers", "Mend it.", DataError):
                         cells = {name: to_cell(value) for name, value in row.items()}
-                    yield self.make(number, f"row {number}", cells)
+                    yield self.make(number, None, cells)
 
 
-def open_parquet(path: Path, make: Callable[[int, str, Mapping[str, Cell]], R]) -> ParquetRows[R]:
-    """Open a Parquet file; ``make`` is called for every row with its number, its place and its cells."""
+def open_parquet(path: Path, make: Callable[[int, None, Mapping[str, Cell]], R]) -> ParquetRows[R]:
+    """Open a Parquet file; ``make`` is called for every row with its number, no line, and its cells."""
     try:
         from pyarrow import parquet
     except ImportError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import reason_of
 from deepbass.core.raw_samples import Kind, Row, UnreadableSample
-from deepbass.data.cells import Categories, ColumnTypes, Numbers, as_text, to_cell
+from deepbass.data.table_cells import Categories, ColumnTypes, Numbers, as_text, to_cell
 from deepbass.data.text_store import TextStore
 
 KEY_BYTES = 16

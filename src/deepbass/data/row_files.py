@@ -15,8 +15,8 @@ from typing import IO, NamedTuple, Protocol
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import excerpt, guarded, reason_of
 from deepbass.core.raw_samples import Cell
-from deepbass.data.cells import to_cell
 from deepbass.data.parquet_rows import open_parquet
+from deepbass.data.table_cells import to_cell
 
 LONGEST = 1 << 24  # bytes of a line, and characters of a cell: an open quote must not swallow a whole file
 LOOK_AHEAD = 1000  # lines of JSON that tell which columns there are
@@ -29,8 +29,13 @@ class NumberedRow(NamedTuple):
     """A row, and how to find it again."""
 
     number: int  # among the rows, from 1; a header is none
-    place: str  # for errors: "row 12 (line 15)"
+    line: int | None  # of the file that it begins on, if that has lines
     cells: Mapping[str, Cell]
+
+    @property
+    def place(self) -> str:
+        """Name the row in an error."""
+        return _place(self.number, self.line)
 
 
 class RowFile(Protocol):
@@ -80,13 +85,14 @@ class CsvRows:
         """Read the rows; empty lines are none."""
         records = itertools.islice(_csv_records(self.path, self.delimiter), 1, None)
         for number, (line, cells) in enumerate(records, 1):
-            place = f"row {number} (line {line})"
             if len(cells) != len(self.header):
                 raise DataError(
-                    f"{self.path}, {place}: {len(cells)} cells ({excerpt(self.delimiter.join(cells))!r}) under "
-                    f"{len(self.header)} columns: quote a cell that has {self.delimiter!r} in it."
+                    f"{self.path}, {_place(number, line)}: {len(cells)} cells "
+                    f"({excerpt(self.delimiter.join(cells))!r}) under {len(self.header)} columns: quote a cell that has {self.delimiter!r} in it."
                 )
-            yield NumberedRow(number, place, {n: cell for n, cell in zip(self.header, cells, strict=True) if n})
+            named = dict(zip(self.header, cells, strict=True))
+            named.pop("", None)
+            yield NumberedRow(number, line, named)
 
 
 @dataclass(frozen=True)
@@ -103,8 +109,11 @@ class JsonRows:
             if not text.strip():
                 continue
             number += 1
-            place = f"row {number} (line {line})"
-            yield NumberedRow(number, place, _json_cells(self.path, place, text))
+            yield NumberedRow(number, line, _json_cells(self.path, _place(number, line), text))
+
+
+def _place(number: int, line: int | None) -> str:
+    return f"row {number}" if line is None else f"row {number} (line {line})"
 
 
 def _open_csv(path: Path, delimiter: str | None) -> CsvRows:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import difflib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import excerpt, guarded, reason_of
 from deepbass.core.raw_samples import Cell, RawSamples
-from deepbass.data.cells import (
+from deepbass.data.image_table import SPLITS
+from deepbass.data.listing import name_some
+from deepbass.data.raw_rows import TableRows, Texts, row_numbers
+from deepbass.data.row_files import NumberedRow, RowFile, kind_of
+from deepbass.data.source import Part, RawNames, Source, name_of
+from deepbass.data.table_cells import (
     Categories,
     ColumnTypes,
     Numbers,
@@ -20,11 +25,6 @@ from deepbass.data.cells import (
     is_missing,
     with_point,
 )
-from deepbass.data.image_table import SPLITS
-from deepbass.data.listing import name_some
-from deepbass.data.raw_rows import TableRows, Texts, row_numbers
-from deepbass.data.row_files import NumberedRow, RowFile, kind_of
-from deepbass.data.source import Part, RawNames, Source, name_of
 from deepbass.data.text_store import TextStore
 
 LABEL = "label"  # the column of labels, unless another is named
@@ -112,6 +112,7 @@ class _RowReader:
         self._text = roles.text
         self._target = target
         self._split = split
+        self._comma = getattr(file, "delimiter", ",") == ";"  # where a comma parts no cells, it may part a number
         self._labels: set[str] = set()  # that there are in both parts
         self._columns = list(roles.show)
         if roles.text is None:  # labels and parts are no part of what is learned from
@@ -125,19 +126,22 @@ class _RowReader:
         self._make_columns(parts)
         empty: list[str] = []
         words = False
-        for row in self._file.rows():
-            part = parts[self._is_validation(row)]
-            if self._text is not None:
-                text = as_text(row.cells.get(self._text))
-                if not text.strip():
-                    empty.append(f"row {row.number}")
-                    continue
-                words = words or as_number(row.cells[self._text]) is None
-                self._keep_text(part, row, text)
-            part.numbers.append(row.number)
-            part.labels.append(self._label(row))
-            self._labels.add(part.labels[-1])
-            self._keep_cells(part, row)
+        row = NumberedRow(0, 0, {})
+        with guarded(lambda cause: self._refuse(row, reason_of(cause))):
+            for row in self._file.rows():
+                part = parts[self._is_validation(row)]
+                if self._text is not None:
+                    text = as_text(row.cells.get(self._text))
+                    if not text.strip():
+                        empty.append(f"row {row.number}")
+                        continue
+                    words = words or as_number(row.cells[self._text]) is None
+                    part.texts.append(text)
+                part.numbers.append(row.number)
+                part.labels.append(self._label(row))
+                self._labels.add(part.labels[-1])
+                for cells, cell in zip(part.columns.values(), self._cells(row, part.columns), strict=True):
+                    cells.append(cell)
         if self._text is not None and not words and any(len(part.numbers) for part in parts):
             raise DataError(
                 f"{self._file.path}: the column {self._text!r} holds numbers, not texts. To learn from a table of "
@@ -159,7 +163,7 @@ class _RowReader:
             return
         types = ColumnTypes(self._columns)
         for row in self._file.rows():
-            types.look(self._cells(row))
+            types.look(self._cells(row, self._columns))
         for part in parts:
             part.columns = dict(types.made())
         if self._text is None and types.empty:
@@ -167,21 +171,9 @@ class _RowReader:
         if self._text is None and not parts[0].columns:
             raise DataError(f"{self._file.path} has nothing in its columns: there is nothing to learn from.")
 
-    def _cells(self, row: NumberedRow) -> Iterator[Cell]:
-        comma = getattr(self._file, "delimiter", ",") == ";"  # where it parts no cells, it may part a number
-        for column in self._columns:
-            cell = row.cells.get(column)
-            yield with_point(cell) if comma else cell
-
-    def _keep_text(self, part: _Gathered, row: NumberedRow, text: str) -> None:
-        with guarded(lambda cause: self._refuse(row, f"its text cannot be kept ({reason_of(cause)})")):
-            part.texts.append(text)
-
-    def _keep_cells(self, part: _Gathered, row: NumberedRow) -> None:
-        with guarded(lambda cause: self._refuse(row, reason_of(cause))):
-            for column, cell in zip(self._columns, self._cells(row), strict=True):
-                if column in part.columns:
-                    part.columns[column].append(cell)
+    def _cells(self, row: NumberedRow, columns: Iterable[str]) -> list[Cell]:
+        cells = [row.cells.get(column) for column in columns]
+        return [with_point(cell) for cell in cells] if self._comma else cells
 
     def _is_validation(self, row: NumberedRow) -> bool:
         if self._split is None:

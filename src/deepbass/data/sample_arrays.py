@@ -50,7 +50,7 @@ def _as_numbers(X: ArrayLike | RawSamples, where: str) -> NDArray[Any]:
 
 def _as_array(X: Any, where: str) -> NDArray[Any]:
     try:
-        array = np.asanyarray(X)  # a memory map stays one
+        array: NDArray[Any] = np.asanyarray(X)  # a memory map stays one
     except ValueError as error:  # NumPy's word for rows of unlike length
         raise _ragged(X, where) from error
     if array.dtype == object:

@@ -18,6 +18,7 @@ class TextStore:
         self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (closed when nobody needs it)
         self._ends = array("q")
         self._lock = threading.Lock()
+        self._at_end = True  # whether the next text would be written at the right place
         weakref.finalize(self, self._file.close)
         for text in texts:
             self.append(text)
@@ -30,7 +31,9 @@ class TextStore:
         content = text.encode()
         with self._lock:
             end = self._ends[-1] if self._ends else 0
-            self._file.seek(end)
+            if not self._at_end:
+                self._file.seek(end)
+                self._at_end = True
             self._file.write(content)
             self._ends.append(end + len(content))
 
@@ -40,6 +43,7 @@ class TextStore:
             raise IndexError(row)
         begin = self._ends[row - 1] if row else 0
         with self._lock:
+            self._at_end = False
             self._file.seek(begin)
             return self._file.read(self._ends[row] - begin)
 

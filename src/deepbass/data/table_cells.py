@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from deepbass.core.raw_samples import Cell
 
 MISSING = frozenset({"", "na", "nan", "null"})  # in any case of letters: what spreadsheets, R and pandas leave
+_DIGITS = "0123456789"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
@@ -22,7 +23,11 @@ _COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
 
 def is_missing(cell: Cell) -> bool:
     """Tell whether nothing stands in a cell."""
-    return cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING)
+    if not isinstance(cell, str):
+        return cell is None
+    if cell[:1] in _DIGITS:  # most cells of most tables, so look no further
+        return not cell
+    return cell.strip().lower() in MISSING
 
 
 def as_number(cell: Cell) -> float | None:
@@ -30,10 +35,8 @@ def as_number(cell: Cell) -> float | None:
     if not isinstance(cell, str):
         return cell
     text = cell.strip()
-    if _INFINITE.fullmatch(text):
-        return math.nan
     if not _NUMBER.fullmatch(text):
-        return None
+        return math.nan if _INFINITE.fullmatch(text) else None
     number = float(text)
     return number if math.isfinite(number) else math.nan
 
