@@ -115,6 +115,7 @@ def application(fake: Fake) -> Starlette:
         rows = [act for act in reversed(fake.journal.live()) if act["id"] < before]
         if query.get("who", "me") == "me":
             rows = [act for act in rows if act["annotator"] == person(request)]
+        rows = [act for act in rows if query.get("name", "").lower() in fake.names[act["item"]].lower()]
         standing, flags = fake.journal.standing(), fake.journal.flags()
         only = query.get("only")
         if only == "flagged":

@@ -184,7 +184,8 @@ class App:
         limit = number(request, "limit", 50, 1, requests.PAGE)
         mine = one_word(request, "who", "me", ("me", "all")) == "me"
         only = _ONLY[one_word(request, "only", "", tuple(_ONLY))]
-        found = await done(self.service.history(before, limit, person(request) if mine else None, only))
+        part = request.query_params.get("name", "")[: requests.NAME]
+        found = await done(self.service.history(before, limit, person(request) if mine else None, only, part))
         return answer(found)
 
     async def _guesses(self, request: Request) -> Response:

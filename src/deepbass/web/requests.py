@@ -22,6 +22,7 @@ QUESTIONS = 50  # handed out at a time
 HOLDING = 200  # questions that a page may say it has already
 PAGE = 200  # rows of a list in one answer
 SIDE = 4096  # of a picture
+NAME = 200  # characters of a name that is sought
 _DIGITS = 18  # of a number: what SQLite can keep
 
 

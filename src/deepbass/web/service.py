@@ -192,11 +192,11 @@ class LabelService:
         return self._jobs.call(work)
 
     def history(
-        self, before: int | None, limit: int, annotator: str | None, only: Only | None
+        self, before: int | None, limit: int, annotator: str | None, only: Only | None, part: str = ""
     ) -> Future[dict[str, Any]]:
-        """List earlier answers, newest first."""
+        """List earlier answers, newest first; with ``part``, those to items that have it in their names."""
         return self._jobs.call(
-            lambda: views.history(self._ledger, self.names, self._classes, before, limit, annotator, only)
+            lambda: views.history(self._ledger, self.names, self._classes, before, limit, annotator, only, part)
         )
 
     def guesses(self, class_: int | None, least: float, offset: int, limit: int) -> Future[dict[str, Any]]:

@@ -18,6 +18,7 @@ const keysOf = (kind) => [
     [["Enter"], "Accept the shown guess"],
     [["F"], "Flag, or remove the flag"],
     [["Z"], kind === "image" ? "Zoom in or out; also by double click" : "Larger type, or as before"],
+    ...(kind === "image" ? LOOKING : []),
     [["Shift+F"], "Full screen"],
     [["E"], "Edit classes: rename, merge, remove"],
   ] },
@@ -35,6 +36,14 @@ const keysOf = (kind) => [
     [["1", "…", "0"], "Correct to the class with this key"],
     [["O"], "Look closer"],
   ] },
+];
+
+/** @type {[string[], string][]} */
+const LOOKING = [
+  [["Wheel"], "Zoom in or out where the pointer is; drag to move"],
+  [["B", "C"], "Brighter, more contrast; with Shift, less"],
+  [["I"], "Invert"],
+  [["R"], "Light and contrast as they were"],
 ];
 
 /** @type {[string[], string][]} */

@@ -20,6 +20,8 @@ export function createHistoryView({ store, api, acts, outbox, look, showing }) {
   let rows = new Map(); // the newest of an item and a person
   let who = "me";
   let only = "";
+  let sought = ""; // part of the names of items
+  let timer = 0; // until what is typed is looked for
   /** @type {Set<number>} */
   let unflagged = new Set(); // items whose newest flag was removed
   let before = /** @type {number|null} */ (null);
@@ -32,11 +34,21 @@ export function createHistoryView({ store, api, acts, outbox, look, showing }) {
   const more = button({ label: "Show more", class: "plain more", click: () => void load(false) });
   const whose = createChoice("Whose", "who", WHO, (value) => go(value, only));
   const which = createChoice("Which", "only", ONLY, (value) => go(who, value));
+  const search = el("input", {
+    type: "search", placeholder: "Search by name", "aria-label": "Search by name", autocomplete: "off",
+    spellcheck: "false", maxlength: 200, input: () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        sought = search.value.trim();
+        void load(true);
+      }, 250);
+    },
+  });
   const root = el(
     "section", { class: "view history", "aria-labelledby": "history-title", tabindex: "-1" },
     el("h2", { id: "history-title" }, "Answers"),
     soft("Every answer can be changed at any time; the earlier one stays on record."),
-    el("div", { class: "choices" }, whose.root, which.root),
+    el("div", { class: "choices" }, whose.root, which.root, search),
     list, empty, more,
   );
   const sight = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && void load(false));
@@ -53,7 +65,7 @@ export function createHistoryView({ store, api, acts, outbox, look, showing }) {
     const mine = (loading += 1);
     try {
       await outbox.drained();
-      const answer = await api.history({ before: afresh ? null : before, limit: PAGE, who, only });
+      const answer = await api.history({ before: afresh ? null : before, limit: PAGE, who, only, name: sought });
       if (mine !== loading) return;
       if (afresh) clear();
       take(answer);
@@ -87,6 +99,7 @@ export function createHistoryView({ store, api, acts, outbox, look, showing }) {
     sight.unobserve(more);
     sight.observe(more); // and so hear at once if it is in sight still
     say(empty, rows.size ? "" : "There are no such answers.");
+    if (!rows.size && sought) say(empty, `No answer is about a name with “${sought}” in it.`);
   }
 
   /** Show a row, unless a newer answer of the same person to the same item is there. @param {Row} row */
@@ -165,6 +178,7 @@ export function createHistoryView({ store, api, acts, outbox, look, showing }) {
       who = person === "all" ? "all" : "me";
       only = ONLY.some(([value]) => value === kind) ? kind : "";
       whose.root.hidden = !store.get().project.several;
+      search.value = sought = "";
       whose.set(who);
       which.set(only);
       clear();

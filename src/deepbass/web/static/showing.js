@@ -4,6 +4,7 @@ import { createContents } from "./contents.js";
 import { createPictures, thumbnail } from "./pictures.js";
 import { createReader } from "./reader.js";
 import { createStage } from "./stage.js";
+import { createTone } from "./tone.js";
 
 /**
  * warm: load ahead; stage: make a frame for one; thumbnail: make a small one for lists, which loads once it is in sight;
@@ -17,9 +18,10 @@ import { createStage } from "./stage.js";
 export function createShowing(kind) {
   if (kind === "image") {
     const pictures = createPictures();
+    const tone = createTone();
     return {
       warm: (item, side) => void pictures.get(item, side),
-      stage: (on) => createStage({ pictures, ...on }),
+      stage: (on) => createStage({ pictures, tone, ...on }),
       copy: pictures.copy,
       thumbnail,
     };
