@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
+
+from deepbass.exchange.exports import export
+from deepbass.label.project import Project, Settings
+from tests.web.served import served
 
 from .conftest import Open, Serve, Visit
 
@@ -103,10 +109,10 @@ def test_line_breaks_directions_and_markup_are_shown_as_they_are(serve: Serve, v
 
 
 def test_chosen_columns_stand_beside_the_text_and_above_it_on_a_phone(serve: Serve, visit: Open) -> None:
-    served = serve(**texts())
+    ann = visit(serve(**texts()))
+    read(ann, "Paragraph 0")
     for width, beside in ((1280, True), (400, False)):
-        ann = visit(served, viewport={"width": width, "height": 800})
-        read(ann, "Paragraph 0")
+        ann.page.set_viewport_size({"width": width, "height": 800})
         columns, text = (ann.page.locator(f".ask .reader {part}").bounding_box() for part in (".beside", ".text"))
         assert columns is not None
         assert text is not None
@@ -179,3 +185,29 @@ def test_lists_show_the_beginning_and_a_closer_look_shows_all(serve: Serve, visi
     assert "image" not in said and "picture" not in said
     ann.saved()
     assert [act["kind"] for act in served.acts()][2:] == ["settle"]
+
+
+def test_with_the_real_server_a_table_of_texts_is_labelled_and_exported(browser: Browser, tmp_path: Path) -> None:
+    table = tmp_path / "tickets.csv"
+    with table.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["title", "body"], *([f"T{row}", text] for row, text in enumerate(TEXTS) if text)])
+    settings = Settings(audit=0.0, show=["title"], config={"text": "body"})
+    project = Project.create(tmp_path / "project", str(table), ["bug", "question"], settings)
+    said = {}
+    with served(project) as here, browser.new_context() as context:
+        page = context.new_page()
+        page.goto(here.ready.url)
+        for _ in range(6):
+            expect(page.locator(".ask .beside")).to_contain_text("T")
+            name = str(page.locator(".ask .caption").text_content())
+            said[name] = page.locator(".ask .reader .text").text_content()
+            before = len(said)
+            page.keyboard.press("1")
+            expect(page.locator(".panel .numbers")).to_contain_text(f"Labels{before}")
+        expect(page.locator(".nothing")).to_contain_text("All texts are labelled.")
+        assert "owned" not in page.title()
+    export(project, "csv", tmp_path / "labels.csv")
+    with (tmp_path / "labels.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["path"]: row["text"] for row in rows} == said
+    assert sorted(said.values(), key=str) == sorted(filter(None, TEXTS))

@@ -90,7 +90,7 @@ export function drawContent(content) {
   if ("problem" in content) return el("p", { class: "soft" }, `Cannot be shown: ${content.problem}`);
   if (content.kind === "row") {
     const rest = content.columns - content.cells.length;
-    return el("div", { class: "row" },
+    return el("div", { class: "record" },
       el("table", { class: "cells" }, el("tbody", {}, content.cells.map(([name, cell]) =>
         el("tr", {}, el("th", { scope: "row", dir: "auto" }, name), cellOf("td", cell))))),
       rest > 0 && soft(`${counted(rest, "further column")} not shown.`));

@@ -20,7 +20,7 @@ export function createReader({ contents, kind, onShown = () => {}, onZoom = () =
   const place = el("div", { class: "page" });
   const note = el("div", { class: "stage-note" });
   const scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": kind, scroll: mark }, place);
-  const root = el("div", { class: `stage reader ${kind}` }, scroll, note);
+  const root = el("div", { class: "stage reader" }, scroll, note);
 
   /** Show an item, at once if it is loaded. @param {number|null} which @param {string} [text] its name */
   function show(which, text = "") {
