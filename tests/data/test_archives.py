@@ -162,6 +162,14 @@ def test_batches_are_colour_images_and_the_last_is_for_validation(tmp_path: Path
     assert raw.read(25).getpixel((1, 0)) == (record[2], record[1026], record[2050])
 
 
+def test_the_archive_may_have_been_unpacked_in_the_users_folder(tmp_path: Path) -> None:
+    (tmp_path / "cifar-10-batches-bin").mkdir()
+    (tmp_path / "cifar-10-batches-bin" / "data_batch_1.bin").write_bytes(b"not it")
+    found = where("cifar-10", tmp_path).files[0]
+    assert found.path is None
+    assert "cifar-10-batches-bin/data_batch_1.bin: not as published" in found.refused[0]
+
+
 def test_a_torn_batch_is_refused(tmp_path: Path, tiny: Named, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "short.bin").write_bytes(b"short")
     files = (File("short.bin", "", ""), File("short.bin", "", ""))

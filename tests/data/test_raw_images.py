@@ -128,6 +128,16 @@ def test_a_run_learns_from_features_and_people_see_the_photograph(photos: Path) 
     assert data.pool.picture(0) is None
 
 
+def test_a_table_of_images_gives_them_as_they_are(photos: Path) -> None:
+    lines = ["path,label,split", *(f"{'ab'[i % 2]}/{i}.png,{'xy'[i % 2]},{'val' if i > 7 else ''}" for i in range(10))]
+    (photos / "table.csv").write_text("\n".join(lines), encoding="utf-8")
+    source = open_source(str(photos / "table.csv"), Config(), None, False, raw=True)
+    assert isinstance(source.train.X, ImageFiles)
+    assert [source.train.X.name(row) for row in (0, 7)] == ["a/0.png", "b/7.png"]
+    assert source.validation is not None
+    assert source.validation.y == ["x", "y"]
+
+
 def test_features_may_leave_pictures_as_they_are(photos: Path) -> None:
     data = load(str(photos), Config(), featurise=lambda train, validation: None)
     assert data.pool.shape == (1, 64, 64)

@@ -132,6 +132,11 @@ def test_whole_numbers_are_classes_in_their_order(tmp_path: Path) -> None:
     assert data.validation_labels.tolist() == [3]
 
 
+def test_numbers_with_leading_zeros_are_names(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "a.csv", [{"t": f"text {i}", "y": f"0{i % 2}"} for i in range(8)])
+    assert load(str(path), Config(text="t", target="y"), featurise=count).classes == ("00", "01")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -142,6 +147,7 @@ def test_whole_numbers_are_classes_in_their_order(tmp_path: Path) -> None:
         (b'body,label\n"a\nb",a\n"open,b\nc,d\n', r"line 4, is not readable CSV .*Is a quote left open"),
         (b"body,label,body\n", r"two columns are called 'body'"),
         (b"text,label\nfine,a\n", r"no column 'body'\..* Its columns: text, label"),
+        (b"text,class\nfine,a\n", r"no column 'body'"),
         (b"Body,label\nfine,a\n", r"Did you mean 'Body'\?"),
         (b"body,label\n1,a\n2.5,b\n,c\n", r"'body' holds numbers, not texts.*--target COLUMN"),
         (b"body,label\n,a\n", "no rows with text in the column 'body'"),
@@ -208,6 +214,7 @@ def test_without_features_a_text_is_an_error_that_names_them(tmp_path: Path) -> 
 def test_a_run_learns_from_features_and_people_read_the_text(tmp_path: Path) -> None:
     rows = [{"t": "a" * (i + 1), "label": "xy"[i % 2]} for i in range(20)]
     data = load(str(write_csv(tmp_path / "a.csv", rows)), Config(text="t"), featurise=count)
+    assert data.features == "count"
     assert (data.classes, data.notes, len(data.pool), len(data.validation)) == (("x", "y"), ("counted",), 16, 4)
     for pool in (data.pool, data.validation):
         for id_ in range(len(pool)):
@@ -236,6 +243,14 @@ def test_a_folder_of_text_files_has_a_subfolder_per_class(tmp_path: Path) -> Non
     )
     with pytest.raises(DataError, match=r"strict is on: train/ham/empty\.txt"):
         load(str(tmp_path), Config(strict=True), featurise=count)
+
+
+def test_columns_of_what_has_none_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1.txt").write_text("one", encoding="utf-8")
+    for source in (str(tmp_path), "digits"):
+        with pytest.raises(DataError, match="has no columns, so text = 'body' means nothing"):
+            load(source, Config(text="body"))
 
 
 def test_many_texts_take_little_memory(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def with_features(source: Source, featurise: Featurise, config: Config) -> Sourc
                 f"The features {made.name!r} have nothing for {validation.where}: compute them for both parts."
             )
         validation = _featured(validation, made.validation, made.validation_failed, config.strict, notes)
-    return replace(source, train=train, validation=validation, notes=tuple(notes))
+    return replace(source, train=train, validation=validation, notes=tuple(notes), features=made.name)
 
 
 def _as_raw(part: Part) -> Part:

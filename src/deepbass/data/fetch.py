@@ -76,7 +76,7 @@ def where(name: str, folder: Path | None = None) -> Where:
     named = look_up(name)
     cache = cache_folder() / named.name
     folder = folder or _from_environment(FOLDER)
-    files = tuple(_find(file, cache, folder, named.name) for file in named.files)
+    files = tuple(_find(file, cache, folder, named) for file in named.files)
     if not files:
         source = named.origin
     elif any(found.path is None for found in files):
@@ -91,10 +91,11 @@ def cache_folder() -> Path:
     return _from_environment(CACHE) or Path(platformdirs.user_cache_dir("deepbass", appauthor=False))
 
 
-def _find(file: File, cache: Path, folder: Path | None, name: str) -> Found:
-    """Look for a sound copy, in order: cache, the user's folder, its subfolder of the data set's name."""
+def _find(file: File, cache: Path, folder: Path | None, named: Named) -> Found:
+    """Look for a sound copy: cache, the user's folder, its subfolder of the data set's name or of the archive's."""
     candidates = [cache / file.name]
-    for place in [folder, folder / name] if folder else []:
+    subfolders = ["", named.name, *([named.archive.folder] if named.archive else [])]
+    for place in [folder / name for name in subfolders] if folder else []:
         candidates += [place / file.name, place / file.unpacked_name]
 
     refused: list[str] = []

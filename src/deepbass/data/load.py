@@ -33,6 +33,7 @@ class Data:
     validation: Pool
     validation_labels: Classes  # all known
     notes: tuple[str, ...]  # what the user should be told
+    features: str = ""  # the name of those that were computed of the samples; empty: they are numbers as they came
 
 
 def load(
@@ -106,7 +107,7 @@ def assemble(source: Source, config: Config) -> Data:
     elif config.pool is not None:
         drawn = draw_pool(truth, config.pool, config.seed)
         pool, truth = pool.part(drawn), truth[drawn]
-    return Data(source.name, pool, truth, classes, validation, validation_labels, tuple(notes))
+    return Data(source.name, pool, truth, classes, validation, validation_labels, tuple(notes), source.features)
 
 
 def _checked(part: Part) -> tuple[Pool, NDArray[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,13 +26,13 @@ class ParquetRows(Generic[R]):
     columns: tuple[str, ...]
     make: Callable[[int, None, Mapping[str, Cell]], R]
 
-    def rows(self) -> Iterator[R]:
-        """Read the rows, a batch at a time."""
+    def rows(self, columns: Sequence[str] | None = None) -> Iterator[R]:
+        """Read the rows, a batch at a time, and no column that nobody needs."""
         from pyarrow import parquet
 
         number = 0
         with _reading(self.path), parquet.ParquetFile(self.path) as file:
-            for batch in file.iter_batches(BATCH, columns=list(self.columns)):
+            for batch in file.iter_batches(BATCH, columns=list(columns or self.columns)):
                 for row in batch.to_pylist():
                     number += 1
                     with decoding(f"{self.path}, row {number}", "row of text and numbers", "Mend it.", DataError):

@@ -7,7 +7,7 @@ import gzip
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
@@ -47,7 +47,8 @@ class RowFile(Protocol):
     @property
     def columns(self) -> tuple[str, ...]: ...
 
-    def rows(self) -> Iterator[NumberedRow]: ...
+    def rows(self, columns: Sequence[str] | None = None) -> Iterator[NumberedRow]:
+        """Read the rows; who needs a few ``columns`` only need not get others."""
 
 
 def kind_of(path: Path) -> str:
@@ -81,14 +82,15 @@ class CsvRows:
         """The columns that have a name: pandas leaves a row's number in one that has none."""
         return tuple(name for name in self.header if name)
 
-    def rows(self) -> Iterator[NumberedRow]:
+    def rows(self, columns: Sequence[str] | None = None) -> Iterator[NumberedRow]:
         """Read the rows; empty lines are none."""
         records = itertools.islice(_csv_records(self.path, self.delimiter), 1, None)
         for number, (line, cells) in enumerate(records, 1):
             if len(cells) != len(self.header):
                 raise DataError(
                     f"{self.path}, {_place(number, line)}: {len(cells)} cells "
-                    f"({excerpt(self.delimiter.join(cells))!r}) under {len(self.header)} columns: quote a cell that has {self.delimiter!r} in it."
+                    f"({excerpt(self.delimiter.join(cells))!r}) under {len(self.header)} columns: quote a cell "
+                    f"that has {self.delimiter!r} in it."
                 )
             named = dict(zip(self.header, cells, strict=True))
             named.pop("", None)
@@ -102,7 +104,7 @@ class JsonRows:
     path: Path
     columns: tuple[str, ...]
 
-    def rows(self) -> Iterator[NumberedRow]:
+    def rows(self, columns: Sequence[str] | None = None) -> Iterator[NumberedRow]:
         """Read the rows; empty lines are none, and a name that a line does not have is missing there."""
         number = 0
         for line, text in _lines(self.path):

@@ -55,11 +55,11 @@ class _Gathered:
 
 def from_rows(file: RowFile, roles: Roles, *, unlabelled: bool = False) -> Source:
     """Read a file of rows. With ``unlabelled``, texts need no column of labels."""
-    target = _target(file, roles, unlabelled)
-    split = next((name for name in file.columns if name.lower() == roles.split), None)
     for name in (roles.text, *roles.show):
         if name is not None:
             need_column(file, name)
+    target = _target(file, roles, unlabelled)
+    split = next((name for name in file.columns if name.lower() == roles.split), None)
     if roles.text is not None and roles.text == target:
         raise DataError(f"{file.path}: the column {target!r} cannot hold both the texts and their labels: name two.")
     reader = _RowReader(file, roles, target, split)
@@ -119,6 +119,8 @@ class _RowReader:
             self._columns = [name for name in file.columns if name not in (target, split)]
         if roles.text is None and not self._columns:
             raise DataError(f"{file.path} has no column but {list_columns(file)}: there is nothing to learn from.")
+        own = (roles.text, target, split, *self._columns)
+        self._needed = [name for name in file.columns if name in own]
 
     def read(self) -> tuple[_Gathered, _Gathered]:
         """Read the file: once for the types of its columns, once for its rows."""
@@ -128,7 +130,7 @@ class _RowReader:
         words = False
         row = NumberedRow(0, 0, {})
         with guarded(lambda cause: self._refuse(row, reason_of(cause))):
-            for row in self._file.rows():
+            for row in self._file.rows(self._needed):
                 part = parts[self._is_validation(row)]
                 if self._text is not None:
                     text = as_text(row.cells.get(self._text))
@@ -162,7 +164,7 @@ class _RowReader:
         if not self._columns:
             return
         types = ColumnTypes(self._columns)
-        for row in self._file.rows():
+        for row in self._file.rows(self._needed):
             types.look(self._cells(row, self._columns))
         for part in parts:
             part.columns = dict(types.made())

@@ -31,6 +31,7 @@ class Source:
     validation: Part | None = None  # None: a share of the training part is held out
     classes: tuple[str, ...] | None = None  # names of the classes 0..C-1; None: the labels themselves
     notes: tuple[str, ...] = ()
+    features: str = ""  # the name of those that stand in the place of raw samples
 
 
 def name_of(path: Path) -> str:

@@ -77,14 +77,17 @@ def find_source(
     gone. ``text`` and ``target`` are the columns of a table that hold texts and labels, ``show`` what people want to
     see beside a text. Parts of texts and rows have raw samples for their X.
     """
+    roles = Roles(text, target, show=tuple(show))
     if not source:
         raise DataError(f"No data was named. Known by name: {', '.join(NAMED)}. Or give {KINDS}.")
+    if source in NAMED:
+        _refuse_columns(source, roles)
     if source == "digits":
         return digits()
     if source in NAMED:
         return _from_named(NAMED[source], folder, progress)
     try:
-        return _from_path(source, unlabelled, Roles(text, target, show=tuple(show)))
+        return _from_path(source, unlabelled, roles)
     except OSError as error:  # a folder without permission, a name too long, ...
         raise DataError(f"{source!r} cannot be read ({reason_of(error)}).") from error
 
@@ -107,6 +110,8 @@ def _from_named(named: Named, folder: Path | None, progress: bool) -> Source:
 
 def _from_path(source: str, unlabelled: bool, roles: Roles) -> Source | Listing:
     path = Path(source).expanduser()
+    if path.exists() and not (path.is_file() and kind_of(path) in ROW_KINDS):
+        _refuse_columns(source, roles)
     if found := find_idx(path):
         return from_idx(*found, unlabelled=unlabelled)
     if path.is_dir():
@@ -125,6 +130,16 @@ def _from_path(source: str, unlabelled: bool, roles: Roles) -> Source | Listing:
     if kind_of(path) in ROW_KINDS:
         return _from_table(path, unlabelled, roles)
     raise DataError(f"{source!r} is of no kind that can be read: give {KINDS}.")
+
+
+def _refuse_columns(source: str, roles: Roles) -> None:
+    """Refuse columns of what has none, so that nobody waits for them to count."""
+    for name, column in (("text", roles.text), ("target", roles.target)):
+        if column is not None:
+            raise DataError(
+                f"{source!r} has no columns, so {name} = {column!r} means nothing to it: leave --{name} out. Columns "
+                "are for tables: .csv, .tsv, .jsonl or .parquet."
+            )
 
 
 def _from_folder(folder: Path) -> Source | Listing:

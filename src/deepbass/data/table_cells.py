@@ -167,8 +167,8 @@ def as_classes(labels: Sequence[str], among: Iterable[str]) -> NDArray[Any] | Se
 
 
 def _whole(label: str) -> int | None:
-    """Read a whole number, also one that pandas wrote as 3.0; -1 for an unknown label."""
+    """Read a whole number, also one that pandas wrote as 3.0; -1 for an unknown label. 007 is a name."""
     if not label:
         return -1
-    match = re.fullmatch(r"(-?\d{1,15})(\.0+)?", label, re.ASCII)
+    match = re.fullmatch(r"(-?(?:0|[1-9]\d{0,14}))(\.0+)?", label, re.ASCII)
     return int(match[1]) if match else None
