@@ -13,6 +13,7 @@ from deepbass.label.items import Unpicturable, open_items
 from deepbass.label.opening import open_project
 from deepbass.label.project import Project, Settings
 from deepbass.label.sample_items import reader
+from deepbass.label.settings import Columns
 from deepbass.label.spread import spread
 
 from .texts import ROWS, TEXTS, Samples, make_text_project, row_items, text_items
@@ -127,6 +128,24 @@ def test_rows_of_a_table_are_items_without_their_label(tmp_path: Path) -> None:
     with open_project(str(table), tmp_path / "p", settings={"config": {"target": "left"}}) as opened:
         assert opened.items.read("row 2") == Content("row", "", (("age", None), ("city", "Bonn")))
         assert opened.items.labels == {0: "yes"}
+
+
+def test_a_table_without_labels_is_labelled_by_row_if_somebody_says_so(tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text("age,city\n42,Bonn\n31,Ulm\n")
+    with (
+        pytest.raises(ConfigError, match=r"columns age, city.*--text COLUMN.*--show COLUMN,COLUMN"),
+        open_project(str(table), tmp_path / "p"),
+    ):
+        pass
+    assert not (tmp_path / "p").exists()
+    with open_project(str(table), tmp_path / "p", settings={"show": ["city"]}) as opened:
+        assert opened.items.read("row 2") == Content("row", "", (("city", "Ulm"),))
+        assert (opened.items.labels, opened.project.kind) == ({}, "row")
+    with open_project(str(tmp_path / "p"), settings={"show": []}) as opened:
+        assert len(opened.items.read("row 2").columns) == 2
+    with pytest.raises(ConfigError, match="is for texts and rows"):
+        open_items("digits", None, Columns(show=("age",)))
 
 
 def test_a_link_that_leads_out_of_a_folder_of_texts_is_not_followed(tmp_path: Path) -> None:

@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 
 from deepbass.core.config import Config
 from deepbass.core.errors import DataError
+from deepbass.data.catalogue import NAMED
 from deepbass.data.image_cache import read_images
+from deepbass.data.image_table import is_image_table
 from deepbass.data.listing import Listing
 from deepbass.data.pool import Pool
+from deepbass.data.row_files import KINDS, kind_of, open_rows
+from deepbass.data.row_source import Roles, from_rows
 from deepbass.data.sample_arrays import CHUNK_BYTES, view_samples
 from deepbass.data.source import Part, Source
 from deepbass.data.sources import find_source
@@ -41,10 +45,18 @@ def find_samples(source: str, folder: Path | None, columns: Columns | None = Non
             "The toy data set has points, not pictures, so there is nothing to look at. Try digits, mnist or "
             "fashion-mnist, or give a folder of images or texts."
         )
-    columns = columns or Columns()
-    return find_source(
-        source, folder, unlabelled=True, text=columns.text, target=columns.target, show=columns.shown_beside
-    )
+    text, target, show = (columns.text, columns.target, columns.show) if columns is not None else (None, None, ())
+    path = Path(source).expanduser()
+    if text is None and target is None and source not in NAMED and _is_table_of_rows(path):
+        return from_rows(open_rows(path), Roles(show=show), unlabelled=True)  # of which nothing is known yet
+    return find_source(source, folder, unlabelled=True, text=text, target=target, show=show)
+
+
+def _is_table_of_rows(path: Path) -> bool:
+    try:
+        return path.is_file() and kind_of(path) in KINDS and not (path.suffix == ".csv" and is_image_table(path))
+    except OSError:
+        return False
 
 
 def parts_of(source: Source) -> list[tuple[Part, NDArray[Any]]]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbass.core.errors import DataError
+from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.raw_samples import Kind, RawSamples
 from deepbass.data.catalogue import NAMED
 from deepbass.data.classes import UNKNOWN_TEXT, as_labels, is_unknown
@@ -83,6 +83,8 @@ def open_items(source: str, folder: Path | None = None, columns: Columns | None 
         root = Path(source).expanduser()
         show = columns.show if columns is not None else ()
         return from_samples(found.name, samples, labels, found.notes, show, root if root.is_dir() else None)
+    if columns is not None and columns.show:
+        raise ConfigError(f"show = {', '.join(columns.show)!r} is for texts and rows, and {source} has images.")
     need_pillow()
     if isinstance(found, Listing):
         return _from_listing(found)

@@ -64,6 +64,7 @@ def open_project(
         raise ConfigError(f"--source is for projects that there are, and {path} is none: give its folder instead.")
     begun = Settings.of(chosen)
     items = open_items(source, data, begun.columns)
+    _check_meant(source, items, begun)
     project = Project.create(path, source, classes, begun, items=items, folder=data)
     with project.lock() as lock:
         yield OpenProject(project, items, lock)
@@ -118,6 +119,16 @@ def _go_on(
             for name in names:
                 journal.add_class(name, "command")
     return project, items
+
+
+def _check_meant(source: str, items: Items, settings: Settings) -> None:
+    """Refuse to begin with the rows of a table that nobody said should be labelled: its texts may be meant."""
+    if items.kind == "row" and settings.columns.target is None and not settings.show:
+        columns = ", ".join(name for name, _ in items.read(items.names[0]).columns[:20])
+        raise ConfigError(
+            f"{source} is a table with the columns {columns}. Say which holds the texts to label (--text COLUMN); "
+            "or, to label its rows, which holds labels (--target COLUMN), or which to see (--show COLUMN,COLUMN)."
+        )
 
 
 def _reopen(project: Project, settings: Settings, data: Path | None) -> Items:

@@ -20,11 +20,6 @@ class Columns:
     target: str | None = None  # that holds labels
     show: tuple[str, ...] = ()
 
-    @property
-    def shown_beside(self) -> tuple[str, ...]:
-        """Those to read beside a text; a row has all of its columns anyway."""
-        return self.show if self.text is not None else ()
-
 
 @dataclass(frozen=True)
 class Settings:
