@@ -53,8 +53,8 @@ class Samples:
 
 
 def text_items(values: Sequence[str] = TEXTS, show: Sequence[str] = (), **more: Any) -> Items:
-    """Make items of texts; each has a title and a date beside it."""
-    others = [{"title": f"Ticket {row}", "stars": float(row)} for row in range(len(values))]
+    """Make items of texts; each has a title and stars beside it."""
+    others: list[Row] = [{"title": f"Ticket {row}", "stars": float(row)} for row in range(len(values))]
     samples = Samples("text", values, others, more.pop("broken", {}))
     return from_samples("tickets", samples, more.pop("labels", {}), show=show)
 
