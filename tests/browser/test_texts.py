@@ -14,6 +14,7 @@ from deepbass.label.project import Project, Settings
 from tests.web.served import served
 
 from .conftest import Open, Serve, Visit
+from .test_views import VIEWS, pale, unnamed
 
 LONG = "\n\n".join(f"Paragraph {number}: " + "the export button does nothing, twice. " * 12 for number in range(30))
 ARABIC = "الزر لا يعمل في الصفحة الأولى"
@@ -211,3 +212,22 @@ def test_with_the_real_server_a_table_of_texts_is_labelled_and_exported(browser:
         rows = list(csv.DictReader(file))
     assert {row["path"]: row["text"] for row in rows} == said
     assert sorted(said.values(), key=str) == sorted(filter(None, TEXTS))
+
+
+@pytest.mark.parametrize("kind", ["text", "row"])
+def test_whatever_data_holds_no_view_is_wider_than_a_phone_or_pale(serve: Serve, visit: Open, kind: str) -> None:
+    long, evil = "x" * 400, "<script>document.title = 'owned'</script>"
+    content: dict[str, Any] = {"kind": "row", "cells": [[long, long], [evil, evil], ["n", 1e300]], "columns": 900}
+    if kind == "text":
+        content = {"kind": "text", "text": f"{long} {evil}", "beside": [[long, long], ["n", None]], "characters": 9999}
+    served = serve(kind=kind, contents=[content] * 12, people=("ann", "bo"), iteration=3)
+    served.plant("ann", 0, 0)
+    served.plant("bo", 0, 1)
+    ann = visit(served, viewport={"width": 360, "height": 700}, color_scheme="dark")
+    for view in VIEWS:
+        ann.page.goto(f"{served.origin}/#{view}")
+        ann.page.wait_for_timeout(300)
+        assert (view, ann.page.evaluate("document.documentElement.scrollWidth")) <= (view, 360)
+        assert unnamed(ann) == []
+        assert pale(ann) == []
+    assert "owned" not in ann.page.title()
