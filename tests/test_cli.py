@@ -118,6 +118,9 @@ def test_a_run_ends_with_its_accuracy_its_report_and_one_json_object(tmp_path: P
     assert 0 <= summary["accuracy"] <= 1
     assert Path(summary["report"]).is_file()
     assert f"{summary['accuracy']:.2%} with 32 labels" in done.stderr
+    assert f"Always guessing the commonest class: {summary['commonest']:.2%}." in done.stderr
+    assert "uneven" not in done.stderr
+    assert summary["balanced_accuracy"] == summary["final"]["balanced_accuracy"]
     assert "iteration 8/8" in done.stderr
     for fact in ("validation", "known 32", "pseudo-labelled", "of these right", "mean entropy", "time left"):
         assert fact in done.stderr

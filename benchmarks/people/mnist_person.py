@@ -53,7 +53,7 @@ def wait_for(client: httpx.Client, iteration: int) -> dict[str, Any]:
 def test_error(folder: Path, data: Data) -> float:
     """Measure an exported model on MNIST's test images, which the page has never seen."""
     learner = LocalLearner(deepbass.load_model(folder), data.validation, 10, Config())
-    return 1.0 - learner.evaluate(data.validation, data.validation_labels)
+    return 1.0 - learner.evaluate(data.validation, data.validation_labels).accuracy
 
 
 def main() -> None:

@@ -35,6 +35,8 @@ class Fake:
     reserved: str = ""  # why there is nothing to ask, if there is nothing
     more: Row = field(default_factory=dict)  # put over the panel
     title: str = "made-up images"
+    mistaken: tuple[tuple[int, int, int | None], ...] = ()  # audit items it gets wrong: item, label, prediction
+    wished: Row = field(default_factory=dict)  # the last wish for audit questions
     news: list[tuple[str, Any]] = field(default_factory=list)  # events for /api/live, ever growing
     closing: bool = False
 
@@ -94,6 +96,27 @@ class Fake:
             levels.append({"confidence": least, "guesses": len(self.guessed(least)), **_estimate(wrong)})
         return {"default": THRESHOLD, "levels": levels}
 
+    def audited(self) -> Row:
+        """Make up what the audit shows: ten questions of every class, all right but for the mistakes."""
+        ids = list(self.kinds.living) if self.tested else []
+        standing = {act["item"]: act["class"] for act in self.journal.standing().values()}
+        wrong = [(item, standing.get(item, label), guess) for item, label, guess in self.mistaken]
+        wrong = [one for one in wrong if one[1] != one[2]]
+        missed = [sum(label == id_ for _, label, _ in wrong) for id_ in ids]
+        pairs = [{"is": id_, "taken_for": id_, "times": 10 - missed[i]} for i, id_ in enumerate(ids)]
+        pairs += [{"is": label, "taken_for": guess, "times": 1} for _, label, guess in wrong]
+        return {
+            "n": 10 * len(ids),
+            "errors": len(wrong),
+            "balanced_accuracy": 0.9,
+            "macro_f1": 0.88,
+            "classes": [{"class": id_, "n": 10, "found": 10 - missed[i], "said": 10} for i, id_ in enumerate(ids)],
+            "pairs": pairs,
+            "mistakes": [
+                {"item": item, "name": self.names[item], "label": label, "guess": guess} for item, label, guess in wrong
+            ],
+        }
+
     def labels_of(self, class_: int) -> int:
         """Count what people called so."""
         return sum(act["kind"] == "label" and act["class"] == class_ for act in self.journal.standing().values())
@@ -127,6 +150,12 @@ class Fake:
             "target": 0.02,
             "good_enough": None,
             "standstill": None,
+            "worth": {
+                "verdict": "unknown",
+                "why": "Nothing is known yet.",
+                "way": None,
+                "commonest": None,
+            },
             "history": [{key: scored[key] for key in ("labels", "estimate", "low", "high")}] if scored else [],
             "people": everyone,
             "disagreements": len(self.journal.disagreements()),

@@ -153,6 +153,12 @@ def application(fake: Fake) -> Starlette:
         pairs = [{"people": list(fake.people[:2]), "n": 12, "kappa": 0.81}] if len(fake.people) > 1 else []
         return JSONResponse({"items": items, "agreement": pairs})
 
+    async def audit(request: Request) -> Response:
+        if request.method == "GET":
+            return JSONResponse(fake.audited())
+        fake.wished = await request.json()
+        return JSONResponse({"questions": fake.wished["count"]})
+
     async def class_counts(_: Request) -> Response:
         return JSONResponse({"classes": [{**row, "labels": fake.labels_of(row["id"])} for row in fake.kinds.rows()]})
 
@@ -219,6 +225,7 @@ def application(fake: Fake) -> Starlette:
         "/api/guess-levels": guess_levels,
         "/api/classes": class_counts,
         "/api/disagreements": disagreements,
+        "/api/audit": audit,
         "/api/panel": panel,
         "/api/live": live,
         "/api/export/{format}": export,
@@ -226,7 +233,7 @@ def application(fake: Fake) -> Starlette:
         "/content/{item:int}": content,
         "/login": login,
     }
-    posts = {"/api/acts": acts, "/login": login, "/logout": logout}
+    posts = {"/api/acts": acts, "/api/audit": audit, "/login": login, "/logout": logout}
     changes = ["", "/undo", *(f"/{{id:int}}/{how}" for how in ("rename", "merge", "remove"))]
     posts |= {f"/api/classes{path}": change_classes for path in changes}
     routes = [Route(path, handler) for path, handler in gets.items()]

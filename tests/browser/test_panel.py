@@ -110,3 +110,37 @@ def test_panel_guesses_and_export_count_the_same_guesses(serve: Serve, visit: Op
     served.tell("panel", {**told, "pseudo": int(sure) - 1})
     expect(row.locator("dd")).to_have_text(str(int(sure) - 1))
     expect(ann.page.locator(".export .level")).to_contain_text(f"{int(sure) - 1} guesses")
+
+
+def test_what_the_model_is_worth_and_how_far_it_is_to_the_target_is_said_in_words(serve: Serve, visit: Open) -> None:
+    worth = {"verdict": "not useful yet", "why": "It may be no better.", "way": "168 test questions.", "commonest": 0.4}
+    audit = {"n": 60, "errors": 18, "estimate": 0.3, "low": 0.2, "high": 0.43, "labels": 120}
+    served = serve(iteration=3, more={"worth": worth, "audit": audit})
+    ann = visit(served)
+    panel = panel_of(ann)
+    expect(panel.locator(".verdict")).to_have_text("Not useful yet")
+    expect(panel).to_contain_text("It may be no better.")
+    expect(panel).to_contain_text("168 test questions.")
+    panel.get_by_role("button", name="Ask me test questions now").click()
+    expect(ann.page.get_by_text("The next 20 questions are test questions.")).to_be_visible()
+    told = ann.page.evaluate("fetch('/api/panel').then(answer => answer.json())")
+    served.tell("panel", {**told, "audit": None, "worth": {**worth, "verdict": "unknown"}})
+    expect(panel.locator(".verdict")).to_have_count(0)
+    expect(panel).to_contain_text("168 test questions.")  # said before there is anything to measure
+
+
+def test_the_models_mistakes_can_be_looked_at_and_corrected(serve: Serve, visit: Open) -> None:
+    ann = visit(serve(iteration=3, tested=((0.9, True), (0.9, False)), mistaken=((3, 0, 1), (7, 2, 0))))
+    panel_of(ann).get_by_role("link", name="its mistakes").click()
+    view = ann.page.locator(".view.model")
+    expect(view).to_contain_text("From 30 test questions")
+    rows = view.locator(".by-class tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.first).to_contain_text("9 of 10")  # the worst first
+    expect(view.locator(".matrix .wrong")).to_have_count(2)
+    expect(view.locator(".mistakes li")).to_have_count(2)
+    view.get_by_role("button", name="Look at shapes/img_0003.png").click()
+    ann.page.keyboard.press("2")
+    ann.saved()
+    expect(view.locator(".mistakes li")).to_have_count(1)
+    assert [(act["item"], act["class"], act["why"]) for act in ann.served.acts()] == [(3, 1, "browse")]

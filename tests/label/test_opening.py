@@ -134,3 +134,11 @@ def test_a_second_command_on_a_project_in_use_changes_nothing(tmp_path: Path) ->
     assert done.returncode == 2, done.stderr
     assert f"in use by process {server.pid}" in " ".join(done.stderr.split())
     assert everything(project) == before
+
+
+def test_a_project_draws_its_seed_when_it_is_made_and_keeps_it(tmp_path: Path) -> None:
+    images = make_images(tmp_path / "images", [f"{i}.png" for i in range(4)])
+    seeds = [opened(images, tmp_path / f"project {i}").settings.seed for i in range(4)]
+    assert len(set(seeds)) > 1
+    assert opened(images, tmp_path / "project 0").settings.seed == seeds[0]
+    assert opened(images, tmp_path / "chosen", settings={"seed": 7}).settings.seed == 7

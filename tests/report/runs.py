@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 
 from deepbass.core.config import Config
 from deepbass.core.labels import NO_ANSWERS, NO_IDS, Answers
-from deepbass.store.names import FIELD_FILE
+from deepbass.core.quality import Quality
+from deepbass.store.names import FIELD_FILE, QUALITY_FILE
 from deepbass.store.rundir import RunDir
 
 DIGITS = tuple("0123456789")
 METRICS = (
     *("known", "members", "validation_accuracy", "pseudo_accuracy", "guess_accuracy"),
+    *("balanced_accuracy", "macro_f1", "ece", "recall", "commonest"),
     *("entropy_known", "entropy_pool", "passes", "asked", "answered", "loss"),
 )
 
@@ -29,6 +32,7 @@ def make_run(
     waiting: int = 0,
     picture: tuple[int, ...] | None = (28, 28),
     without: Sequence[str] = (),
+    commonest: float = 0.1,
     name: str = "digits",
     sample_name: str = "digit",
     notes: Sequence[str] = (),
@@ -63,11 +67,23 @@ def make_run(
                 answers = Answers(answered, truth[answered])
                 known += len(answered)
                 run.events.describe_many((int(id_), f"{sample_name}-{id_}", _picture(rng, picture)) for id_ in asked)
-            metrics = _metrics(iteration, known, samples, len(asked), len(answers.ids))
+            metrics = _metrics(iteration, known, samples, len(asked), len(answers.ids), commonest)
             metrics = {key: value for key, value in metrics.items() if key not in without}
             seconds = {"infer pool": 3.0, "infer known": 0.5, "train": 40.0 if iteration == 0 else 2.0, "save": 0.01}
             run.events.commit_step(iteration, metrics, seconds, asked, answers, "simulated")
     return path
+
+
+def add_quality(path: Path, classes: int, *, uneven: bool = False, samples: int = 1000) -> Quality:
+    """Give a run what its final model took for what."""
+    rng = np.random.default_rng(2)
+    share = 0.75 ** np.arange(classes) if uneven else np.ones(classes)
+    truth = rng.choice(classes, size=samples, p=share / share.sum())
+    logits = rng.normal(size=(samples, classes)) + 4 * np.eye(classes)[truth] + 2 * np.eye(classes)[truth // 2]
+    probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    quality = Quality.of(probabilities, truth)
+    (path / QUALITY_FILE).write_text(json.dumps({"iteration": 12, **quality.as_dict()}))
+    return quality
 
 
 def add_field(path: Path, classes: int) -> None:
@@ -90,13 +106,20 @@ def add_field(path: Path, classes: int) -> None:
     )
 
 
-def _metrics(iteration: int, known: int, samples: int, asked: int, answered: int) -> dict[str, float | int | None]:
+def _metrics(
+    iteration: int, known: int, samples: int, asked: int, answered: int, commonest: float
+) -> dict[str, object]:
     guessing = iteration > 0
     rise = float(1 - np.exp(-iteration / 5))
     return {
         "known": known,
         "members": samples - known if guessing else 0,
         "validation_accuracy": 0.823 + 0.158 * rise,
+        "balanced_accuracy": 0.6 + 0.3 * rise,
+        "macro_f1": 0.61 + 0.3 * rise,
+        "ece": 0.1 - 0.05 * rise,
+        "recall": [1.0, 0.5, None],
+        "commonest": commonest,
         "pseudo_accuracy": 0.82 + 0.15 * rise if guessing else None,
         "guess_accuracy": 0.81 + 0.15 * rise if guessing else None,
         "entropy_known": 0.12 - 0.1 * rise if guessing else None,

@@ -18,11 +18,11 @@ from deepbass.core.config import OWN
 from deepbass.core.errors import DeepBassError, StoreError
 from deepbass.core.labels import NO_IDS, Answers
 from deepbass.report import write_report
-from deepbass.store.names import FIELD_FILE, REPORT_FILE
+from deepbass.store.names import FIELD_FILE, QUALITY_FILE, REPORT_FILE
 from deepbass.store.rundir import RunDir
 
 from .parsed import Page
-from .runs import DIGITS, METRICS, add_field, make_run
+from .runs import DIGITS, METRICS, add_field, add_quality, make_run
 
 NASTY = ["<script>alert(1)</script>", "a & b", "$\\frac{", '"><img src=x onerror=alert(1)>', "猫 naïve", "x" * 300]
 
@@ -40,6 +40,8 @@ ODD_RUNS: dict[str, dict[str, Any]] = {
     "colour photographs": {"picture": (90, 200, 3)},
     "no accuracy": {"without": ["validation_accuracy", "pseudo_accuracy", "guess_accuracy"]},
     "no counts": {"without": ["known", "members", "asked", "answered"]},
+    "uneven classes": {"classes": ["fine", "scratched", "broken"], "commonest": 0.7},
+    "an earlier version": {"without": ["balanced_accuracy", "macro_f1", "ece", "recall", "commonest"]},
     "no metrics": {"without": METRICS},
     "a thousand questions": {"ask_count": 350, "picture": (8, 8)},
 }
@@ -114,6 +116,39 @@ def test_the_numbers_are_the_stores(tmp_path: Path) -> None:
     asked = Counter(str(answer.class_) for answer in answers if answer.source != "initial")
     assert said == asked
     assert "9 questions, 9 answered." in page.text
+
+
+@pytest.mark.parametrize(("classes", "figures"), [(3, 2), (50, 2), (60, 1)])
+def test_the_final_model_is_told_class_by_class_beside_the_commonest_class(
+    tmp_path: Path, classes: int, figures: int
+) -> None:
+    names = [f"<kind> {i}" for i in range(classes)]
+    run = make_run(tmp_path / "run", classes=names, commonest=0.6)
+    without = len(Page.read(write_report(run)).figures())
+    quality = add_quality(run, classes, uneven=True)
+    page = Page.read(write_report(run))
+    assert len(page.figures()) == without + figures  # the matrix has room for 50 classes
+    assert ("Most confused" in page.said("h3")) == (classes > 50)
+    assert "Always guessing the commonest class would reach 60.0 %" in page.text
+    assert "The classes are uneven: balanced accuracy" in page.text
+    for share in (quality.accuracy, quality.commonest, quality.by_share, quality.balanced_accuracy, quality.ece or 0):
+        assert f"{100 * share:.1f}\N{NO-BREAK SPACE}%" in page.said("dd")
+    shown = [float(cell.split()[0]) for cell in page.said("td") if re.fullmatch(r"[0-9.]+\s%", cell)]
+    recall = sorted(100 * share for share in quality.recall if share is not None)
+    assert shown[0] == pytest.approx(recall[0], abs=0.051)  # the worst first
+    matrix = [svg for svg in page.figures() if "taken for what" in svg]
+    if matrix:
+        said = Counter(re.findall(r">([0-9,]+)</text>", matrix[0]))
+        for _, _, count in quality.as_dict()["confusion"]:
+            assert said[f"{count:,}"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"classes": 2, "confusion": [], "reliability": []}', b"\xff"])
+def test_damaged_confusions_are_an_error_that_says_what_to_do(tmp_path: Path, content: bytes) -> None:
+    run = make_run(tmp_path / "run")
+    (run / QUALITY_FILE).write_bytes(content)
+    with pytest.raises(StoreError, match=r"quality.json is not a readable matrix of confusions .*Delete it"):
+        write_report(run)
 
 
 def test_a_taken_back_answer_is_waited_for_again(tmp_path: Path) -> None:

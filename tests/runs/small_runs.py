@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from deepbass.store.names import CHECKPOINTS_FOLDER, MODEL_FILE, RUN_DB_FILE
+from deepbass.store.names import CHECKPOINTS_FOLDER, MODEL_FILE, QUALITY_FILE, RUN_DB_FILE
 
 # seconds on one core: a convolutional network, questions, pseudo-labels by threshold, random draws
 SMALL: dict[str, Any] = {
@@ -43,7 +43,7 @@ def call(words: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
 
 
 def everything(path: Path) -> dict[str, object]:
-    """Collect what two equal runs share to the last bit: metrics, questions, answers, weights."""
+    """Collect what two equal runs share to the last bit: metrics, questions, answers, weights, mistakes."""
     with sqlite3.connect(path / RUN_DB_FILE) as db:
         rows = {
             view: db.execute(f"SELECT {columns} FROM {view} ORDER BY id").fetchall()
@@ -56,4 +56,5 @@ def everything(path: Path) -> dict[str, object]:
     db.close()
     newest = max((path / CHECKPOINTS_FOLDER).iterdir())
     files = {file.name: file.read_bytes() for file in newest.iterdir()}
-    return {**rows, "checkpoint": newest.name, **files, "model": (path / MODEL_FILE).read_bytes()}
+    ends = {"model": (path / MODEL_FILE).read_bytes(), "quality": (path / QUALITY_FILE).read_bytes()}
+    return {**rows, "checkpoint": newest.name, **files, **ends}

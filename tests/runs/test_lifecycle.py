@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +17,15 @@ import deepbass
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DataError, StoreError
 from deepbass.core.labels import NO_ANSWERS, Answers, Ids
+from deepbass.core.quality import Quality
 from deepbass.data.load import from_arrays, load
+from deepbass.report import write_report
 from deepbass.runs.lifecycle import Watch
 from deepbass.store import RunDir
-from deepbass.store.names import RUN_FILE
+from deepbass.store.names import QUALITY_FILE, RUN_DB_FILE, RUN_FILE
 from tests.runs.small_runs import SMALL
+
+NEW = ("balanced_accuracy", "macro_f1", "ece", "recall", "commonest")
 
 
 def blobs(count: int = 150, seed: int = 0) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
@@ -165,6 +171,24 @@ def test_a_finished_run_resumed_is_the_same_run(tmp_path: Path) -> None:
     assert deepbass.resume(tmp_path / "run").history == first.history
 
 
+def test_a_run_of_a_version_that_measured_less_is_resumed_and_reported(tmp_path: Path) -> None:
+    measured = deepbass.run("toy", out=tmp_path / "run", **SMALL).history[-1]
+    before = (tmp_path / "run" / QUALITY_FILE).read_bytes()
+    (tmp_path / "run" / QUALITY_FILE).unlink()
+    with closing(sqlite3.connect(tmp_path / "run" / RUN_DB_FILE)) as db, db:
+        triggers = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            db.execute(f"DROP TRIGGER {name}")
+        new = ", ".join(f"'$.{name}'" for name in NEW)
+        db.execute(f"UPDATE steps SET metrics = json_remove(metrics, {new})")
+        for _, sql in triggers:
+            db.execute(sql)
+    write_report(tmp_path / "run")
+    result = deepbass.resume(tmp_path / "run")
+    assert dict(result.history[-1]).keys() == dict(measured).keys() - set(NEW)
+    assert (tmp_path / "run" / QUALITY_FILE).read_bytes() == before  # the final model is judged again
+
+
 def test_a_run_directory_can_be_moved(tmp_path: Path) -> None:
     def stop(iteration: int, metrics: object) -> None:
         if iteration == 2:
@@ -185,6 +209,12 @@ def test_metrics_are_what_they_say(tmp_path: Path) -> None:
     for name in ("validation_accuracy", "pseudo_accuracy", "guess_accuracy", "entropy_known", "entropy_pool"):
         value = last[name]
         assert value is not None and 0 <= value <= 1
+    for value in (last["balanced_accuracy"], last["macro_f1"], last["ece"], last["commonest"]):
+        assert value is not None and 0 <= value <= 1
+    recall = [share for share in last["recall"] or [] if share is not None]
+    assert np.mean(recall) == pytest.approx(last["balanced_accuracy"])
+    kept = Quality.of_dict(json.loads((tmp_path / "run" / QUALITY_FILE).read_text()), len(result.classes))
+    assert (kept.accuracy, kept.recall, kept.ece) == (result.accuracy, last["recall"], last["ece"])
     assert first["passes"] is None
     assert all(row["passes"] == 3 for row in result.history[1::2])  # asking by a bar that the whole pool sets
     spared = [row["passes"] for row in result.history[2::2]]

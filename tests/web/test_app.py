@@ -589,8 +589,24 @@ def test_the_panel_adds_up(page: Served) -> None:
         "labels", "by_class", "answers", "skipped", "unsure", "flagged", "flagged_labels", "threshold", "pseudo",
         "known_to_model", "iteration",
         "median_seconds", "audit", "target", "good_enough", "standstill", "history", "trainer", "people",
-        "disagreements", "ready",
+        "disagreements", "ready", "worth",
     }  # fmt: skip
+
+
+def test_audit_questions_can_be_wished_for_and_bad_wishes_are_refused(page: Served) -> None:
+    assert page.get("/api/audit")["n"] == 0
+    for body in (
+        {},
+        {"count": 0},
+        {"count": 51},
+        {"count": "5"},
+        {"count": 5, "showing": -1},
+        {"count": 5, "showing": "a"},
+    ):
+        assert page.post("/api/audit", body).status_code == 400, body
+    wished = page.post("/api/audit", {"count": 5, "showing": None})
+    assert wished.status_code == 200
+    assert 0 <= wished.json()["questions"] <= 5
 
 
 def test_every_answer_has_the_policy_that_lets_nothing_foreign_in(page: Served) -> None:

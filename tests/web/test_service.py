@@ -415,3 +415,47 @@ def test_a_long_curve_is_thinned_and_keeps_its_ends(tmp_path: Path) -> None:
     history = Panel(project).numbers(ledger, ClassList.named(["cat", "dog"]), newest_model(project))["history"]
     assert len(history) == 40
     assert (history[0]["labels"], history[-1]["labels"]) == (1, 150)
+
+
+def test_the_audit_tells_of_the_model_class_by_class_and_where_it_is_wrong(tmp_path: Path) -> None:
+    project = small_project(tmp_path, 60, audit=0.2)
+    reserve = project.audit_reserve().tolist()[:6]
+    guess = [1] * 60
+    with begin_model(project) as run:
+        commit(run, 0, make_ranking(guess), audit=0, audit_errors=0)
+    with open_service(project) as service:
+        assert service.audit_results().result(SOON)["n"] == 0
+        said = [sent(f"a{item}", item, class_) for item, class_ in zip(reserve, [1, 1, 1, 0, 0, 1], strict=True)]
+        others = [sent(f"o{item}", item, 0) for item in range(60) if item not in project.audit_reserve()][:5]
+        panel = service.answer("ann", incoming(*said, *others)).result(SOON).panel
+        found = service.audit_results().result(SOON)
+        corrected = sent("mended", reserve[3], 1, why="browse")
+        service.answer("ann", incoming(corrected)).result(SOON)
+        after = service.audit_results().result(SOON)
+    assert (found["n"], found["errors"]) == (6, 2)  # of audit images alone
+    assert {row["class"]: (row["n"], row["found"], row["said"]) for row in found["classes"]} == {
+        0: (2, 0, 0),
+        1: (4, 4, 6),
+        **{row["class"]: (0, 0, 0) for row in found["classes"] if row["class"] > 1},
+    }
+    assert found["balanced_accuracy"] == 0.5
+    assert found["pairs"] == [{"is": 0, "taken_for": 1, "times": 2}, {"is": 1, "taken_for": 1, "times": 4}]
+    assert {(one["item"], one["label"], one["guess"]) for one in found["mistakes"]} == {
+        (item, 0, 1) for item in reserve[3:5]
+    }
+    assert [one["item"] for one in after["mistakes"]] == [reserve[4]]
+    assert panel["worth"]["verdict"] == "not useful yet"
+    assert panel["worth"]["commonest"] == pytest.approx(1 / 3)
+
+
+def test_a_person_who_wants_audit_questions_gets_them_next(tmp_path: Path) -> None:
+    project = small_project(tmp_path, 60, audit=0.1)
+    reserve = project.audit_reserve().tolist()
+    with open_service(project) as service:
+        held = [question.item for question in service.next("ann", 4).result(SOON)[0]]
+        assert service.audit_first("ann", 5, held[0]).result(SOON) == 5
+        asked = [question.item for question in service.next("ann", 6).result(SOON)[0]]
+        assert asked[0] == held[0]  # what the page shows stays
+        assert asked[1:] == [item for item in reserve if item != held[0]][:5]
+        assert all(item not in reserve for item in [q.item for q in service.next("bob", 2).result(SOON)[0]])
+        assert service.audit_first("bob", 50, None).result(SOON) == len(set(reserve) - set(asked))

@@ -18,6 +18,7 @@ from deepbass.core.errors import ConfigError
 from deepbass.core.own_model import is_code
 
 if TYPE_CHECKING:
+    from deepbass.label.project import Project
     from deepbass.web.server import Ready
 
 
@@ -81,7 +82,9 @@ def label(
             help="Which of its own guesses it learns from: all-data, step-wise (sure ones) or none. (default: all-data)"
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Every random draw derives from it. (default: 0)")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Every random draw derives from it. (default: drawn when the project is made)")
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(help="The network: auto, cnn, mlp, or your own as file.py:function, named at every start."),
@@ -137,6 +140,7 @@ def label(
 
                     for note in opened.items.notes:
                         say(f"Note: {note}", style="yellow")
+                    _tell_target(opened.project)
                     serve(
                         opened.project,
                         opened.items,
@@ -194,6 +198,19 @@ def _tell(ready: Ready, kind: str, as_json: bool) -> None:
     say(f"Project: {ready.project}")
     say(f"Page: {ready.url}", style="bold green")
     say("Ctrl-C ends it.")
+
+
+def _tell_target(project: Project) -> None:
+    """Say what the target takes before anybody begins to work for it."""
+    from deepbass.label.worth import way_to_target
+
+    if any(project.models.iterdir()):
+        return  # the page says how far it is
+    way = way_to_target(
+        [], None, project.settings, reserve=len(project.audit_reserve()), seconds=None, kind=project.kind
+    )
+    if way:
+        say(way)
 
 
 def _log(verbose: bool) -> None:

@@ -20,6 +20,7 @@ from deepbass.core.own_model import is_code
 
 if TYPE_CHECKING:
     from deepbass.runs.lifecycle import Result, Watch
+    from deepbass.runs.measure import Metrics
 
 
 @with_settings
@@ -122,6 +123,8 @@ def _finish(result: Result, as_json: bool) -> None:
         f"Validation accuracy {result.accuracy:.2%} with {final['known']:,} labels ({result.ended}).",
         style="bold green",
     )
+    for line in _beside(final, len(result.classes)):
+        say(line)
     say(f"Run: {result.path}")
     if page:
         say(f"Report: {page}")
@@ -131,6 +134,7 @@ def _finish(result: Result, as_json: bool) -> None:
                 "path": str(result.path),
                 "report": str(page) if page else None,
                 "accuracy": result.accuracy,
+                **{name: final.get(name) for name in ("commonest", "balanced_accuracy", "macro_f1")},
                 "initial_accuracy": result.history[0]["validation_accuracy"],
                 "labels": final["known"],
                 "iterations": len(result.history) - 1,
@@ -138,3 +142,17 @@ def _finish(result: Result, as_json: bool) -> None:
                 "final": final,
             }
         )
+
+
+def _beside(final: Metrics, classes: int) -> list[str]:
+    """Say what always guessing the commonest class would reach, and how the classes fare where it is most of them."""
+    from deepbass.core.quality import is_uneven
+
+    # runs of earlier versions measured less
+    commonest, balanced, macro_f1 = final.get("commonest"), final.get("balanced_accuracy"), final.get("macro_f1")
+    if commonest is None:
+        return []
+    lines = [f"Always guessing the commonest class: {commonest:.2%}."]
+    if is_uneven(commonest, classes) and balanced is not None and macro_f1 is not None:
+        lines.append(f"The classes are uneven: balanced accuracy {balanced:.2%}, macro F1 {macro_f1:.3f}.")
+    return lines

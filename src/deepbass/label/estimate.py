@@ -124,7 +124,7 @@ def error_estimate(predicted: NDArray[np.int16], audit_labels: Mapping[int, int]
     return scored(int((guesses != pairs[:, 1])[made].sum()), n) if n else None
 
 
-def good_enough(estimates: Sequence[Estimate], target: float | None) -> str | None:
+def good_enough(estimates: Sequence[Estimate], target: float | None, kind: str = "image") -> str | None:
     """Say why the model is good enough, or None.
 
     ``estimates`` are all that were made so far, the newest last: one per committed step, or more. It is good enough
@@ -144,12 +144,27 @@ def good_enough(estimates: Sequence[Estimate], target: float | None) -> str | No
     now = estimates[-1]
     if not found or now.high >= target:
         return None
-    wrong = f"{now.errors:,} of {now.n:,} audit images"
+    wrong = f"{now.errors:,} of {now.n:,} audit {kind}s"
     return (
         f"Good enough: the model is wrong about {wrong}, which were drawn at random and never trained on. "
         f"Its error is {_percent(now.estimate)}, at most {_percent(now.high)} with 95 % confidence, and the target is "
         f"{_percent(target)}. However often one looks, this is said in error in at most {_percent(WRONG)} of projects."
     )
+
+
+def answers_to_show(target: float, estimates: Sequence[Estimate] = (), *, errors: int = 0) -> int:
+    """Tell how many audit answers there must be, in all, until "good enough" can be said, with so many errors by then.
+
+    It is the first look still to come at which so few errors are too few for the target, and Wilson's bound below it.
+    """
+    look, given = 0, max((estimate.n for estimate in estimates), default=0)
+    while given >= _answers(look, target):
+        look += 1
+    while True:
+        n = max(_answers(look, target), errors)
+        if _chance(errors, n, target) <= _level(look) and scored(errors, n).high < target:
+            return n
+        look += 1
 
 
 def standstill(ranking: Ranking, target: float | None) -> Standstill | None:

@@ -16,7 +16,7 @@ from deepbass.label.clean_names import clean_name
 from deepbass.label.items import Items, open_items
 from deepbass.label.journal import Journal
 from deepbass.label.project import Project
-from deepbass.label.settings import Settings
+from deepbass.label.settings import Settings, drawn_seed
 from deepbass.store.lock import HeldLock
 from deepbass.store.names import PROJECT_FILE
 
@@ -62,7 +62,7 @@ def open_project(
         return
     if moved is not None:
         raise ConfigError(f"--source is for projects that there are, and {path} is none: give its folder instead.")
-    begun = Settings.of(chosen)
+    begun = Settings.of({"seed": drawn_seed(), **chosen})
     items = open_items(source, data, begun.columns)
     _check_meant(source, items, begun)
     project = Project.create(path, source, classes, begun, items=items, folder=data)

@@ -22,7 +22,7 @@ from deepbass.label import audit
 from deepbass.label.clean_names import clean_name
 from deepbass.label.journal import Journal
 from deepbass.label.ledger import Ledger
-from deepbass.label.settings import Columns, Settings
+from deepbass.label.settings import Columns, Settings, drawn_seed
 from deepbass.label.take_up import SOURCE, SourceItems, TakenUp, take_up
 from deepbass.store.folder import Kind
 from deepbass.store.lock import HeldLock, take_lock
@@ -87,7 +87,7 @@ class Project:
         Without ``classes`` they are those that the source's labels name. ``items`` saves opening the source again;
         ``folder`` is where the user keeps files of data sets known by name.
         """
-        path, settings = Path(path).absolute(), settings or Settings()
+        path, settings = Path(path).absolute(), settings or Settings(seed=drawn_seed())
         source = _absolute(source)
         if items is None:
             items = _open_items(source, folder, settings.columns)

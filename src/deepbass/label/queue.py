@@ -2,7 +2,8 @@
 
 A person first gets back what they have in hand. Then, for every further question:
 
-1. one of the audit reserve, when it is due (audit.py): in an order drawn once, whatever the model says;
+1. one of the audit reserve, when it is due (audit.py) or the person wants one: in an order drawn once, whatever the
+   model says;
 2. a second opinion on somebody else's answer, when it is due;
 3. what the model's ranking puts first, with guesses that people refused before all; without a model, the spread.
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Self
 
 import numpy as np
@@ -64,6 +65,7 @@ class Queue:
         self._last = ledger.last  # the newest act taken
         self._ranking: Ranking | None = None
         self._spread: Sequence[int] = ()
+        self._audit_first: Counter[str] = Counter()  # audit questions that people asked to have next
         self._set_order()
 
     @classmethod
@@ -107,6 +109,19 @@ class Queue:
             given.append(Lease(found[0], annotator, found[1], until))
             self.leases.hand_out(given[-1])
         return [Question(lease.item, lease.why, lease.until) for lease in given]
+
+    def audit_first(self, annotator: str, count: int, now: float, showing: int | None = None) -> int:
+        """Ask a person about the audit next, ``count`` times or as often as there is something; return how often.
+
+        What else they have in hand goes back, but for what their page is ``showing``. The order of the audit stays as
+        it was drawn, and what is asked now is not asked later: the share of the audit's questions is made up for.
+        """
+        for lease in self.leases.of(annotator):
+            if lease.why != "audit" and lease.item != showing:
+                self.leases.give_back(lease.item)
+        there = sum(1 for _ in islice(self._unasked(self._reserve, annotator, now), count))
+        self._audit_first[annotator] = there
+        return there
 
     def take(self, act: Act, now: float) -> None:
         """Take up the next act, in the ledger as well; one taken before changes nothing.
@@ -187,6 +202,9 @@ class Queue:
         vetoed = [item for item in self.ledger.vetoes() if item not in self._reserved]
         ranked = self._unasked(chain(vetoed, self._left_in_order()), annotator, now)
         why: Why = "spread" if self._ranking is None else "rank"
+        while self._audit_first[annotator] > 0 and (item := next(reserved, None)) is not None:
+            self._audit_first[annotator] -= 1
+            yield item, "audit"
         while True:
             questions, given = self._counts(now)
             if audit.is_due(self._settings, questions, given["audit"]) and (item := next(reserved, None)) is not None:

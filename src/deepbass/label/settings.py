@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -32,7 +33,7 @@ class Settings:
     start_with: int = 3  # labels of every class before training starts
     acquire: str = "max-entropy"  # which samples the model asks for
     admit: str = "all-data"  # which of its guesses are trained on
-    seed: int = 0  # every random draw derives from it; fixed once the project is made
+    seed: int = 0  # every random draw derives from it; fixed once the project is made, and drawn then if none is given
     show: list[str] = field(default_factory=list)  # columns that people see: beside a text, or of a row (none: all)
     config: dict[str, Any] = field(default_factory=dict)  # other fields of Config, for the trainer
 
@@ -80,6 +81,11 @@ class Settings:
     def as_dict(self) -> dict[str, Any]:
         """List all fields, ready for JSON."""
         return asdict(self)
+
+
+def drawn_seed() -> int:
+    """Draw a seed for a project: with one for all, an unlucky draw of audit images would be everybody's."""
+    return secrets.randbelow(2**31)
 
 
 def _number(name: str, value: object) -> float:

@@ -20,6 +20,7 @@ from deepbass.core.foreign import guarded
 from deepbass.core.labels import UNKNOWN, Classes, Ids, Labels
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.need import EVERYTHING, Need
+from deepbass.core.quality import Quality
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
 from deepbass.learn.augment import augment, augments
@@ -99,10 +100,10 @@ class LocalLearner:
                 make_passes(self._engine, wanted, passes, seed, total, need, on_share)
         return total.belief(wanted)
 
-    def evaluate(self, samples: Samples, labels: Classes) -> float:
-        """Measure the accuracy with dropout off."""
+    def evaluate(self, samples: Samples, labels: Classes) -> Quality:
+        """Judge the model with dropout off: accuracy and all else come from one prediction of each sample."""
         with self._timed("evaluate"):
-            return float((self.probabilities(samples).argmax(1) == labels).mean())
+            return Quality.of(self.probabilities(samples), labels)
 
     def probabilities(self, samples: Samples, ids: Ids | None = None) -> Floats:
         """Predict class probabilities of some samples, or of all, with dropout off, one row per sample."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
 
+from deepbass.core.quality import is_uneven
 from deepbass.report.canvas import (
     BLUE,
     GREEN,
@@ -29,17 +32,45 @@ def accuracy_by_iteration(facts: Facts) -> Drawing | None:
     axes = figure.subplots()
     axes.set_title("Validation accuracy")
     axes.plot(xs, ys, color=BLUE)
-    percent_axis(axes, ys)
+    others = _beside(facts, ys)
+    for its, shares, colour, dashes in others.values():
+        axes.plot(its, shares, dashes, color=colour, linewidth=1.4)
+    percent_axis(axes, [*ys, *(share for _, shares, _, _ in others.values() for share in shares)])
     whole_numbers(axes, "iteration")
-    _label_both_ends(axes, xs, ys, first=f"{percent(ys[0])} initial model")
+    ends = [(its[-1], shares[-1], name, colour) for name, (its, shares, colour, _) in others.items()]
+    _label_both_ends(axes, xs, ys, percent(ys[0]) if ends else f"{percent(ys[0])} initial model", ends)
     _mark_asking(axes, facts)
+    commonest = facts.last("commonest")
+    reached = "" if commonest is None else f" Always guessing the commonest class: {percent(commonest)}."
     return Drawing(
         "accuracy",
         figure,
         f"Line chart: validation accuracy goes from {percent(ys[0])} in iteration {xs[0]} "
-        f"to {percent(ys[-1])} in iteration {xs[-1]}; highest {percent(max(ys))}.",
-        f"Highest: {percent(max(ys))} after iteration {xs[ys.index(max(ys))]:,}.",
+        f"to {percent(ys[-1])} in iteration {xs[-1]}; highest {percent(max(ys))}.{reached}",
+        f"Highest: {percent(max(ys))} after iteration {xs[ys.index(max(ys))]:,}.{reached}",
     )
+
+
+_Line = tuple[list[int], list[float], str, str]  # iterations, shares, colour, dashes
+
+
+def _beside(facts: Facts, accuracy: list[float]) -> dict[str, _Line]:
+    """Find what the accuracy is to be seen beside: balanced where classes are uneven, and the commonest class.
+
+    The latter is left to the caption where it lies so far below that the curve would become a line.
+    """
+    lines: dict[str, _Line] = {}
+    commonest, drawn = facts.last("commonest"), list(accuracy)
+    if commonest is None or not facts.classes:
+        return lines
+    its, shares = facts.series("balanced_accuracy")
+    if shares and is_uneven(commonest, len(facts.classes)):
+        lines["balanced"] = (its, shares, GREEN, "-")
+        drawn += shares
+    if commonest > min(drawn) - 1.5 * max(max(drawn) - min(drawn), 0.05):
+        its, shares = facts.series("commonest")
+        lines["commonest"] = (its, shares, GREY, "--")
+    return lines
 
 
 def accuracy_by_labels(facts: Facts) -> Drawing | None:
@@ -145,8 +176,14 @@ def _fewer(facts: Facts) -> str:
     )
 
 
-def _label_both_ends(axes: Axes, xs: list[float] | list[int], ys: list[float], first: str) -> None:
-    label_ends(axes, [(xs[-1], ys[-1], percent(ys[-1]), BLUE)])
+def _label_both_ends(
+    axes: Axes,
+    xs: list[float] | list[int],
+    ys: list[float],
+    first: str,
+    others: Sequence[tuple[float, float, str, str]] = (),
+) -> None:
+    label_ends(axes, [(xs[-1], ys[-1], percent(ys[-1]), BLUE), *others])
     axes.plot(xs[0], ys[0], "o", color=BLUE, markersize=5, clip_on=False)
     # the curve mostly rises, so the room is to the right of its start, on the side it leaves free
     offset = -3 if ys[1] >= ys[0] else 5

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deepbass.core.checked_json import read_json
 from deepbass.core.errors import StoreError
 from deepbass.core.foreign import decoding
 from deepbass.core.labels import UNKNOWN
 from deepbass.core.npy import read_arrays
+from deepbass.core.quality import Quality
 from deepbass.store.events import Events
-from deepbass.store.names import FIELD_FILE, MODEL_FILE
+from deepbass.store.names import FIELD_FILE, MODEL_FILE, QUALITY_FILE
 from deepbass.store.rundir import RunDir
 
 LARGEST = 1e15
@@ -84,6 +86,7 @@ class Facts:
     initial: Sequence[int]  # the class of every label known at the start
     questions: Sequence[AskedSample]
     field: Field | None
+    quality: Quality | None = None  # of the final model on the validation part
     ended: bool = False  # whether the run has its final model: a rule of its own may end it early
 
     @property
@@ -165,6 +168,7 @@ def read_facts(path: Path) -> Facts:
             questions=_read_questions(events),
             ended=(path / MODEL_FILE).exists(),
             field=read_field(path / FIELD_FILE),
+            quality=_read_quality(path / QUALITY_FILE, len(about["data"].get("classes", []))),
         )
 
 
@@ -176,6 +180,14 @@ def _read_questions(events: Events) -> list[AskedSample]:
         answer = labels.get(row.sample)
         questions.append(AskedSample(order, row.sample, row.iteration, name or f"sample {row.sample}", picture, answer))
     return questions
+
+
+def _read_quality(path: Path, classes: int) -> Quality | None:
+    """Read what the final model took for what; None for a run that is not at its end, or of an earlier version."""
+    if not path.exists():
+        return None
+    with decoding(path, "matrix of confusions", "Delete it to do without.", StoreError):
+        return Quality.of_dict(read_json(path.read_bytes(), dict), classes)
 
 
 def read_field(path: Path) -> Field | None:

@@ -30,12 +30,14 @@ def needs_matplotlib() -> Iterator[None]:
 def draw(facts: Facts) -> dict[str, Drawing]:
     """Draw every figure for which the run has numbers, by name."""
     with needs_matplotlib():
-        from deepbass.report import bars, canvas, curves, field, sheet
+        from deepbass.report import bars, canvas, confusion, curves, field, sheet
     with canvas.style():
         drawings = [
             curves.accuracy_by_iteration(facts),
             curves.accuracy_by_labels(facts),
             field.decision_field(facts),
+            confusion.confusion_matrix(facts),
+            confusion.reliability(facts),
             curves.pseudo_labels(facts),
             curves.entropies(facts),
             bars.class_balance(facts),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # nothing may be loaded or run, even if a name found a way through the escaping
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
+_PIXELS = 96  # of an inch
 _MEDIA = {"svg": "image/svg+xml", "png": "image/png"}
 
 
@@ -36,15 +37,26 @@ def frame(title: str, header: Element, *sections: Element | None) -> Element:
     )
 
 
-def card(drawing: Drawing, kind: str = "svg", dpi: int | None = None, *, wide: bool = False) -> Element:
-    """Show a figure with its caption; a wide one takes the whole width, and scrolls where that is too little."""
+def card(
+    drawing: Drawing, kind: str = "svg", dpi: int | None = None, *, wide: bool = False, own_size: bool = False
+) -> Element:
+    """Show a figure with its caption.
+
+    A wide one takes the whole width, or as much as it was drawn for, and scrolls where that is too little.
+    """
     # as an image, each figure keeps its ids to itself and can be saved with a right click
-    picture = tag("img", src=data_uri(_MEDIA[kind], drawing.save(kind, dpi)), alt=drawing.alt)
+    source = data_uri(_MEDIA[kind], drawing.save(kind, dpi))
+    if own_size:
+        pixels = round(_PIXELS * drawing.figure.get_figwidth())
+        picture = tag("img", src=source, alt=drawing.alt, style=f"width: {pixels}px; min-width: {pixels}px")
+    else:
+        picture = tag("img", src=source, alt=drawing.alt)
     caption = tag("figcaption", drawing.caption) if drawing.caption else None
     if not wide:
         return tag("figure", picture, caption)
+    kind_of_figure = "wide own" if own_size else "wide"
     strip = tag("div", picture, class_="strip", tabindex="0", role="group", aria_label="figure")
-    return tag("figure", strip, caption, class_="wide")
+    return tag("figure", strip, caption, class_=kind_of_figure)
 
 
 def scrolling_table(heads: Iterable[Element], rows: Iterable[Element], *, whole: bool = False) -> Element:

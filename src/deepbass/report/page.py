@@ -9,12 +9,13 @@ from xml.etree.ElementTree import Element
 
 from deepbass.core.config import Config
 from deepbass.files import replace_file
+from deepbass.report.class_quality import by_class, most_confused, quality_numbers
 from deepbass.report.facts import Facts, read_facts
 from deepbass.report.figures import draw
 from deepbass.report.frame import card, folded, frame, pair, pairs, scrolling_table
 from deepbass.report.markup import document, tag
 from deepbass.report.questions import questions
-from deepbass.report.words import counted, headline, percent, sentence, status
+from deepbass.report.words import beside, counted, headline, percent, sentence, status
 from deepbass.store.names import REPORT_FILE
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ _COLUMNS = {
     "known": "known labels",
     "members": "pseudo-labels",
     "validation_accuracy": "validation accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "macro_f1": "macro F1",
+    "ece": "calibration error (ECE)",
+    "commonest": "always the commonest class",
     "pseudo_accuracy": "pseudo-label accuracy",
     "guess_accuracy": "accuracy of all guesses",
     "entropy_known": "entropy, known (θ)",
@@ -33,6 +38,10 @@ _COLUMNS = {
     "answered": "answered",
     "loss": "loss",
 }
+
+
+_SHARES = ("commonest", "ece")
+WIDEST = 6.0  # inches of a figure that fits beside another one
 
 
 def write_report(path: str | PathLike[str]) -> Path:
@@ -48,6 +57,7 @@ def _page(facts: Facts) -> Element:
         f"{facts.data.get('name', 'Run')}: {headline(facts)}",
         _top(facts),
         _figures("Result", drawings, "accuracy", "labels", "field"),
+        _quality(facts, drawings),
         _figures("What it guessed", drawings, "pseudo-labels", "entropy"),
         questions(facts),
         _figures("Labels and time", drawings, "classes", "time", after=_class_table(facts)),
@@ -64,7 +74,7 @@ def _top(facts: Facts) -> Element:
         "header",
         tag("p", f"deepbass · {facts.data.get('name', 'run')}", class_="kicker"),
         tag("h1", headline(facts)),
-        tag("p", sentence(facts), class_="lead"),
+        tag("p", " ".join([sentence(facts), *beside(facts)]), class_="lead"),
         tag("p", tag("strong", said), more, class_="status open" if resume else "status"),
     )
 
@@ -72,6 +82,29 @@ def _top(facts: Facts) -> Element:
 def _figures(title: str, drawings: dict[str, Drawing], *names: str, after: Element | None = None) -> Element | None:
     cards = [card(drawings[name]) for name in names if name in drawings]
     return tag("section", tag("h2", title), tag("div", *cards, class_="cards"), after) if cards else None
+
+
+def _quality(facts: Facts, drawings: dict[str, Drawing]) -> Element | None:
+    """Show how good the final model is, class by class; many classes have no room in a matrix, but in a table."""
+    quality = facts.quality
+    if quality is None:
+        return None
+    matrix, calibration = drawings.get("confusion"), drawings.get("reliability")
+    wide = matrix is not None and matrix.figure.get_figwidth() > WIDEST
+    cards = [card(matrix, wide=wide, own_size=wide)] if matrix else []
+    cards += [card(calibration)] if calibration else []
+    pairs_table = most_confused(facts, quality) if matrix is None else []
+    note = f"The final model on {counted(quality.samples, 'validation sample')}, none of which it was trained on."
+    return tag(
+        "section",
+        tag("h2", "How good it is"),
+        tag("p", note, class_="note"),
+        quality_numbers(quality),
+        tag("div", *cards, class_="cards"),
+        *by_class(facts, quality),
+        *pairs_table,
+        class_="quality",
+    )
 
 
 def _class_table(facts: Facts) -> Element:
@@ -120,7 +153,12 @@ def _made_with(facts: Facts) -> Element:
 
 def _numbers(facts: Facts) -> Element | None:
     """Table what the curves show, for those who want the numbers themselves."""
-    seen = {name for iteration in facts.iterations for name, value in iteration.metrics.items() if value is not None}
+    seen = {
+        name
+        for iteration in facts.iterations
+        for name, value in iteration.metrics.items()
+        if value is not None and not isinstance(value, list | dict)
+    }
     names = [name for name in _COLUMNS if name in seen] + sorted(seen - set(_COLUMNS))
     if not names:
         return None
@@ -139,7 +177,7 @@ def _numbers(facts: Facts) -> Element | None:
 def _value(name: str, value: object) -> str:
     if value is None:
         return "–"
-    if name.endswith("accuracy") and isinstance(value, float):
+    if (name.endswith("accuracy") or name in _SHARES) and isinstance(value, float):
         return percent(value, 2)
     return f"{value:.4f}" if isinstance(value, float) else _plain(value)
 

@@ -6,6 +6,7 @@ import shlex
 
 from deepbass.core.config import OWN
 from deepbass.core.own_model import is_code
+from deepbass.core.quality import is_uneven
 from deepbass.report.facts import Facts
 
 SPACE = "\N{NO-BREAK SPACE}"  # a number and its unit stay on one line
@@ -88,6 +89,18 @@ def sentence(facts: Facts) -> str:
     if members:
         clauses.append(f"learned from {counted(members, 'pseudo-label')} of its own")
     return f"{', '.join(clauses[:-1])} and {clauses[-1]}."
+
+
+def beside(facts: Facts) -> list[str]:
+    """Say what always guessing the commonest class would reach, and how the classes fare where it is most of them."""
+    commonest = facts.last("commonest")
+    if commonest is None or not facts.classes:
+        return []
+    said = [f"Always guessing the commonest class would reach {percent(commonest)}."]
+    balanced, macro_f1 = facts.last("balanced_accuracy"), facts.last("macro_f1")
+    if is_uneven(commonest, len(facts.classes)) and balanced is not None and macro_f1 is not None:
+        said.append(f"The classes are uneven: balanced accuracy {percent(balanced)}, macro F1 {macro_f1:.2f}.")
+    return said
 
 
 def _asked(facts: Facts) -> str:

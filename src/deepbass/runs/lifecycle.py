@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -16,6 +17,7 @@ from deepbass.core.config import OWN, Config
 from deepbass.core.errors import DataError
 from deepbass.core.labels import Answers, Ids, Labels
 from deepbass.core.loop import UNTRAINED, Learner, Method, Oracle, State, Step, run
+from deepbass.core.quality import Quality
 from deepbass.data.initial import choose_initial
 from deepbass.data.load import Data
 from deepbass.files import replace_file
@@ -28,7 +30,7 @@ from deepbass.runs.measure import Metrics, measure
 from deepbass.runs.recorder import Recorder
 from deepbass.store.event_rows import StepRow
 from deepbass.store.lock import patiently
-from deepbass.store.names import MODEL_FILE, RUN_FILE
+from deepbass.store.names import MODEL_FILE, QUALITY_FILE, RUN_FILE
 from deepbass.store.rundir import RunDir
 
 OnMetrics = Callable[[int, Metrics], None]
@@ -78,6 +80,7 @@ class Run:
         self._recorder, self._oracle, self._watch = recorder, oracle, watch
         self._method = method or Method.of(config)
         self._source = config.oracle if config.oracle in ORACLES else "own"
+        self._quality: Quality | None = None  # of the newest iteration, if it was made here
         self._shared: Path | None = None  # the file in which equal runs share their initial model
 
     @property
@@ -203,6 +206,7 @@ class Run:
         learner: Learner = self.learner  # the loop sees no more of it than the protocol
         ended = run(learner, self, self._method, self.state, self._on_step).ended
         replace_file(self.path / MODEL_FILE, safetensors.torch.save(self._weights()))
+        self._write_quality()
         if self.data.pool.shape == (2,):
             write_field(self.path, self.learner, self.data, self.state.labels, _initial(self.config, self.data))
         history = [cast(Metrics, row.metrics) for row in self.steps()]
@@ -222,13 +226,19 @@ class Run:
         self.close()
 
     def _on_step(self, step: Step) -> None:
-        accuracy = self.learner.evaluate(self.data.validation, self.data.validation_labels)
-        metrics = measure(step, self.data.truth, accuracy)
+        self._quality = self.learner.evaluate(self.data.validation, self.data.validation_labels)
+        metrics = measure(step, self.data.truth, self._quality)
         self._recorder.commit(step.state, metrics, step.asked, step.answers, self._source)
         if self._shared is not None and step.state.iteration == 0 and not self._shared.exists():
             self._shared.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self._shared, self.learner.state())
         self._watch.on_metrics(step.state.iteration, metrics)
+
+    def _write_quality(self) -> None:
+        """Keep what the final model takes for what, for the report; a finished run that is resumed is judged again."""
+        quality = self._quality or self.learner.evaluate(self.data.validation, self.data.validation_labels)
+        plain = {"iteration": self.state.iteration, **quality.as_dict()}
+        replace_file(self.path / QUALITY_FILE, json.dumps(plain).encode())
 
     def _begin(self, initial: Ids) -> None:
         events, answers = self._recorder.run_dir.events, Answers(initial, self.data.truth[initial])

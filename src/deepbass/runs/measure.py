@@ -8,12 +8,18 @@ import numpy as np
 
 from deepbass.core.labels import UNKNOWN, Classes, Ids
 from deepbass.core.loop import Step
+from deepbass.core.quality import Quality, Shares
 
 
 class Metrics(TypedDict):
     """The numbers of one iteration; None where there is nothing to measure, or no hidden label to compare with."""
 
     validation_accuracy: float | None
+    balanced_accuracy: float | None  # mean recall over the classes of the validation part
+    macro_f1: float | None  # mean F1 over these
+    ece: float | None  # expected calibration error: how far confidence is from accuracy
+    recall: Shares | None  # share of every class that was found; None for a class that the validation part lacks
+    commonest: float | None  # share of the commonest class in the validation part: what guessing it always would reach
     known: int  # labels known
     members: int  # pseudo-labels in use
     pseudo_accuracy: float | None  # share of these that are right
@@ -25,13 +31,18 @@ class Metrics(TypedDict):
     answered: int  # samples that were answered about
 
 
-def measure(step: Step, truth: Classes, validation_accuracy: float) -> Metrics:
-    """Describe the state after an iteration; what cannot be known is None."""
+def measure(step: Step, truth: Classes, quality: Quality | None) -> Metrics:
+    """Describe the state after an iteration; what cannot be known is None, as is all without a validation part."""
     labels, belief = step.state.labels, step.belief
     unknown = labels.unknown
     about_unknown = belief.about(unknown) if belief is not None else None
     return {
-        "validation_accuracy": validation_accuracy,
+        "validation_accuracy": quality.accuracy if quality else None,
+        "balanced_accuracy": quality.balanced_accuracy if quality else None,
+        "macro_f1": quality.macro_f1 if quality else None,
+        "ece": quality.ece if quality else None,
+        "recall": quality.recall if quality else None,
+        "commonest": quality.commonest if quality else None,
         "known": len(labels.known),
         "members": len(labels.members),
         "pseudo_accuracy": _accuracy(labels.members, labels.guess[labels.members], truth),

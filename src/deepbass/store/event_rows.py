@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from io import BytesIO
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbass.core.checked_json import read_json
+from deepbass.core.checked_json import check, read_json
 from deepbass.core.errors import StoreError
 from deepbass.core.foreign import decoding, excerpt
 from deepbass.core.npy import read_array
+
+BY_CLASS = ("recall",)  # metrics of which there is one number per class, None where a class has none
 
 
 class QuestionRow(NamedTuple):
@@ -38,7 +40,7 @@ class StepRow(NamedTuple):
     """A finished iteration: what was measured and how long its parts took."""
 
     iteration: int
-    metrics: dict[str, float | int | None]
+    metrics: dict[str, Any]  # numbers, or None where there is none; lists of these by class
     seconds: dict[str, float]
     at: str
 
@@ -46,7 +48,10 @@ class StepRow(NamedTuple):
     def of(cls, iteration: int, metrics: str, seconds: str, at: str) -> StepRow:
         """Make a step of what the database holds, where numbers are JSON."""
         with decoding(f"iteration {iteration}", "step", "Restore the run from a copy.", StoreError):
-            numbers = read_json(metrics, {"*": (float, type(None))})
+            numbers = read_json(metrics, {"*": (float, list, type(None))})
+            for name, value in numbers.items():
+                of_class = name in BY_CLASS and value is not None
+                check(value, [(float, type(None))] if of_class else (float, type(None)), name)
             return cls(iteration, numbers, read_json(seconds, {"*": float}), at)
 
 

@@ -9,6 +9,7 @@ RUN_LOCK_FILE = "run.lock"  # a results folder has one, too
 CHECKPOINTS_FOLDER = "checkpoints"
 MODEL_FILE = "model.safetensors"  # an exported model has one, too
 FIELD_FILE = "field.npz"
+QUALITY_FILE = "quality.json"
 REPORT_FILE = "report.html"  # a results folder has one, too
 
 # a checkpoint

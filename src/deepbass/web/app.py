@@ -29,7 +29,7 @@ from deepbass.web.item_tags import ItemTags
 from deepbass.web.live_events import LiveEvents
 from deepbass.web.middleware import AllowedHosts, SecurityMiddleware
 from deepbass.web.rate_limits import RateLimit, too_many
-from deepbass.web.requests import item_id, number, one_word, read_acts, read_json, share
+from deepbass.web.requests import item_id, number, one_word, read_acts, read_audit_wish, read_json, share
 from deepbass.web.responses import Refusal, answer
 from deepbass.web.service import LabelService
 from deepbass.web.static_files import Files
@@ -115,12 +115,14 @@ class App:
             ("/api/guesses", self._guesses),
             ("/api/guess-levels", self._guess_levels),
             ("/api/disagreements", self._disagreements),
+            ("/api/audit", self._audit_results),
             ("/api/panel", self._panel),
             ("/api/live", self._live),
             ("/api/export/{format}", self._export),
         ]
         post: list[tuple[str, Callable[[Request], Awaitable[Response]]]] = [
             ("/api/acts", self._acts),
+            ("/api/audit", self._audit_first),
             ("/login", self._auth.login),
             ("/logout", self._auth.logout),
         ]
@@ -170,6 +172,10 @@ class App:
             }
         )
 
+    async def _audit_first(self, request: Request) -> Response:
+        count, showing = read_audit_wish(await read_json(request), len(self.service.names))
+        return answer({"questions": await done(self.service.audit_first(person(request), count, showing))})
+
     async def _last(self, request: Request) -> Response:
         return answer(self._act(await done(self.service.last(person(request)))))
 
@@ -201,6 +207,10 @@ class App:
 
     async def _guess_levels(self, request: Request) -> Response:
         found = await done(self.service.guess_levels())
+        return answer(found)
+
+    async def _audit_results(self, request: Request) -> Response:
+        found = await done(self.service.audit_results())
         return answer(found)
 
     async def _disagreements(self, request: Request) -> Response:

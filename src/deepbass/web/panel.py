@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import asdict
 from typing import Any
 
 from deepbass.label.acts import Act
@@ -12,6 +13,7 @@ from deepbass.label.guesses import THRESHOLD, guesses_of
 from deepbass.label.ledger import Ledger
 from deepbass.label.project import SOURCE, Project
 from deepbass.label.trained_models import Model, audited
+from deepbass.label.worth import judge
 
 _POINTS = 40  # of the curve of the error: it is sent with every receipt, and its chart is small
 
@@ -24,8 +26,11 @@ class Panel:
         self._gone = gone
         self._target = project.settings.target_error
         self._model: Model | None = None
+        self._estimates: list[Estimate] = []  # that were written down with the commits
         self._of_model: dict[str, Any] = self._look_at(None)
         self._error: dict[str, Any] = {}
+        self._estimate: Estimate | None = None
+        self._audit_labels: dict[int, int] = {}
         self._stale = True  # whether the error must be estimated anew
 
     def heard(self, act: Act, ledger: Ledger) -> None:
@@ -42,9 +47,12 @@ class Panel:
         A model that has been resolved to other classes is another one here.
         """
         if model is not self._model:
+            self._estimates = model.estimates() if model else []
             self._model, self._of_model, self._stale = model, self._look_at(model), True
         if self._stale:
-            self._error, self._stale = _error(model, ledger), False
+            self._audit_labels, self._stale = ledger.audit_labels(), False
+            self._estimate = error_estimate(model.ranking.predicted, self._audit_labels) if model else None
+            self._error = _error(model, self._estimate)
         kinds, by_class, answered = ledger.by_kind, ledger.by_class, ledger.answered
         return {
             "labels": ledger.labels,
@@ -60,6 +68,7 @@ class Panel:
             **self._error,
             "target": self._target,
             **self._of_model,
+            "worth": self._worth(ledger, classes),
             "people": [
                 {"name": name, "labels": labels}
                 for name, labels in sorted(ledger.by_annotator.items())
@@ -68,6 +77,21 @@ class Panel:
             "disagreements": len(ledger.disagreements()),
             "ready": self._ready(ledger) if model is None else None,
         }
+
+    def _worth(self, ledger: Ledger, classes: ClassList) -> dict[str, Any]:
+        """Say what the model is worth, and how far it is to the target."""
+        worth = judge(
+            self._estimates,
+            self._estimate,
+            self._audit_labels,
+            dict(zip(classes.ids, classes.names, strict=True)),
+            self._project.settings,
+            reserve=len(ledger.reserve - set(self._gone)),
+            seconds=ledger.median_seconds,
+            enough=self._of_model["good_enough"] is not None,
+            kind=self._project.kind,
+        )
+        return asdict(worth)
 
     def _ready(self, ledger: Ledger) -> dict[str, Any] | None:
         if self._project.ready(ledger):
@@ -82,18 +106,17 @@ class Panel:
         return {
             "known_to_model": model.ranking.known,
             "iteration": model.iteration,
-            # the estimates that were written down with the commits, and no other: looking oftener would be cheating
-            "good_enough": good_enough(model.estimates(), self._target),
+            # of the estimates that were committed, and of no other: looking oftener would be cheating
+            "good_enough": good_enough(self._estimates, self._target, self._project.kind),
             "standstill": still.evidence if still else None,
         }
 
 
-def _error(model: Model | None, ledger: Ledger) -> dict[str, Any]:
+def _error(model: Model | None, estimate: Estimate | None) -> dict[str, Any]:
     """Estimate the newest model's error, and put it at the end of what it was with fewer labels.
 
     One number for headline and chart: the chart ends with the headline, and without one there is no chart.
     """
-    estimate = error_estimate(model.ranking.predicted, ledger.audit_labels()) if model else None
     if model is None or estimate is None:
         return {"audit": None, "history": []}
     now = _point(model.ranking.known, estimate)

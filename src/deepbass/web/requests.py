@@ -49,6 +49,16 @@ def read_acts(body: dict[str, Any]) -> Incoming:
     return Incoming([_read_act(act) for act in acts], want, tuple(holding))
 
 
+def read_audit_wish(body: dict[str, Any], items: int) -> tuple[int, int | None]:
+    """Read how many audit questions a person wants next, and which item their page shows."""
+    count, showing = body.get("count", 0), body.get("showing")
+    if not _is_int(count) or not 1 <= count <= QUESTIONS:
+        raise _bad(f"count must be a whole number from 1 to {QUESTIONS}.")
+    if showing is not None and (not _is_int(showing) or not 0 <= showing < items):
+        raise _bad("showing must be null or the number of an item.")
+    return count, showing
+
+
 async def read_json(request: Request, limit: int = BODY_BYTES) -> dict[str, Any]:
     """Read the body as a JSON object, and stop reading where it gets too large."""
     said = request.headers.get("content-length")

@@ -35,6 +35,7 @@ from deepbass.label.spread import LOOKED_AT, spread
 from deepbass.label.trained_models import newest_model
 from deepbass.store.lock import HeldLock
 from deepbass.web import views
+from deepbass.web.audit_results import audit_results
 from deepbass.web.jobs import Jobs, attempt, fulfil
 from deepbass.web.panel import Panel
 from deepbass.web.requests import Incoming
@@ -121,6 +122,16 @@ class LabelService:
             questions = self._queue.next(annotator, count, now)
             self._save_leases()
             return questions, None if questions else self._queue.why_empty(annotator, now)
+
+        return self._jobs.call(work)
+
+    def audit_first(self, annotator: str, count: int, showing: int | None) -> Future[int]:
+        """Let a person's next questions be of the audit; tell how many there are."""
+
+        def work() -> int:
+            there = self._queue.audit_first(annotator, count, time.time(), showing)
+            self._save_leases()
+            return there
 
         return self._jobs.call(work)
 
@@ -213,6 +224,10 @@ class LabelService:
     def guess_levels(self) -> Future[dict[str, Any]]:
         """Tell what other thresholds would give, and how often the model is wrong at each."""
         return self._jobs.call(lambda: views.levels_json(guess_levels(self._model, self._ledger, self._gone)))
+
+    def audit_results(self) -> Future[dict[str, Any]]:
+        """Tell what the audit shows of the newest model, class by class."""
+        return self._jobs.call(lambda: audit_results(self._model, self._ledger, self.names, self._classes))
 
     def disagreements(self) -> Future[dict[str, Any]]:
         """List where people differ, and how far they agree."""

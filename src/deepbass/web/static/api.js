@@ -40,6 +40,11 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  *   high: number|null}} GuessLevel guesses that are at least so sure; n: test questions that the model was so sure of
  * @typedef {{default: number, levels: GuessLevel[]}} GuessLevels by rising confidence
  *
+ * @typedef {{item: number, name: string, label: number, guess: number|null}} Mistake guess: null where it was removed
+ * @typedef {{n: number, errors: number, balanced_accuracy?: number, macro_f1?: number,
+ *   classes: {class: number, n: number, found: number, said: number}[],
+ *   pairs: {is: number, taken_for: number|null, times: number}[], mistakes: Mistake[]}} AuditResults
+ *
  * @typedef {{item: number, name: string, answers: {annotator: string, class: number}[]}} Disagreement
  * @typedef {{people: string[], n: number, kappa: number|null}} Agreement
  * @typedef {{items: Disagreement[], agreement: Agreement[]}} Disagreements
@@ -47,11 +52,14 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {{n: number, errors: number, estimate: number, low: number, high: number, labels: number}} Audit the newest
  *   model's answers to the test questions; labels: how many it was trained with
  * @typedef {{labels: number, estimate: number, low: number, high: number}} ErrorPoint
+ * @typedef {{verdict: "unknown"|"not useful yet"|"useful"|"good enough", why: string, way: string|null,
+ *   commonest: number|null}} Worth what the model is worth, why, and what is left to do; commonest: the error of always
+ *   saying the commonest class
  * @typedef {{doing: string, share: number|null, restarts: number, error: string|null, note?: string|null}} Trainer
  * @typedef {{labels: number, by_class: ByClass, answers: number, skipped: number, unsure: number, flagged: number,
  *   flagged_labels: number, threshold: number, pseudo: number, known_to_model: number, iteration: number,
  *   median_seconds: number|null, audit: Audit|null, target: number|null, good_enough: string|null, standstill: string|null,
- *   history: ErrorPoint[], trainer: Trainer, people: {name: string, labels: number}[], disagreements: number,
+ *   worth: Worth, history: ErrorPoint[], trainer: Trainer, people: {name: string, labels: number}[], disagreements: number,
  *   ready: {need: {class: number, have: number, need: number}[]}|null}} Panel flagged_labels: of the flagged images,
  *   those with a label; pseudo: guesses of at least the threshold on images without one
  *
@@ -118,6 +126,10 @@ export function createApi(onReach) {
     last: () => call("/api/last"),
     /** @returns {Promise<Disagreements>} */
     disagreements: () => call("/api/disagreements"),
+    /** @returns {Promise<AuditResults>} */
+    auditResults: () => call("/api/audit"),
+    /** @param {number} count @param {number|null} showing @returns {Promise<{questions: number}>} */
+    auditFirst: (count, showing) => call("/api/audit", { count, showing }),
     /** @param {number} count @returns {Promise<Questions>} */
     next: (count) => call(`/api/next?count=${count}`),
     /** @param {number} item @returns {Promise<{guess: Guess|null}>} */

@@ -63,6 +63,7 @@ function words({ target, audit, kind }) {
       + "them. They look like all others: answer them alike. (Commands and files call them the audit.)"],
     ["Estimated error", "The share of test questions that the newest model gets wrong, and the range in which its "
       + `error on new ${kind}s lies, with 95 % confidence.`],
+    ["Useful", "Said when the model is surely wrong less often than always saying the commonest class would be."],
     ["Good enough", `Said when the test questions show that the error is ${aim}.`],
     ["Not this class", `Refuses a guess. The model does not learn from it, and you are asked about the ${kind} soon.`],
     ["Flag", `Marks ${a(kind)} to come back to. While the flag is on, the model does not learn from the ${kind}.`],

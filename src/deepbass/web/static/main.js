@@ -16,6 +16,7 @@ import { createKeys } from "./keys.js";
 import { openKeep } from "./keep.js";
 import { startLive } from "./live.js";
 import { createLook } from "./look.js";
+import { createModelView } from "./model.js";
 import { createAnnouncer, createHint, createNotices } from "./notices.js";
 import { createOutbox } from "./outbox.js";
 import { createPanel } from "./panel.js";
@@ -23,7 +24,7 @@ import { createRouter, drawHead } from "./router.js";
 import { createSettleView } from "./settle.js";
 import { createShowing } from "./showing.js";
 import { createStore } from "./store.js";
-import { reason } from "./words.js";
+import { counted, reason } from "./words.js";
 
 /**
  * @typedef {import("./api.js").Act} Act
@@ -38,6 +39,8 @@ import { reason } from "./words.js";
  *   unsentLabels: () => number}} Shared
  * @typedef {Shared & {look: import("./look.js").Look, classDialog: import("./class_dialog.js").ClassDialog}} App
  */
+
+const TESTS = 20; // test questions that are asked at a wish
 
 /** Kinds of acts that answer a question. @type {Set<Act["kind"]>} */
 const ASKED = new Set(["label", "skip", "unsure"]);
@@ -89,7 +92,7 @@ async function start() {
     onElsewhere,
   });
   const bar = createBar({ showing, onUndo: () => void acts.undo() });
-  const panel = createPanel({ store });
+  const panel = createPanel({ store, onTest: () => void testNow() });
   const acts = createActs({
     outbox, api, store, onGiven, onUndone, onChanged: bar.changed, onChangeUndone, onNote: bar.note,
   });
@@ -111,6 +114,7 @@ async function start() {
     label: ask,
     guesses: createGuessesView(app),
     answers: createHistoryView(app),
+    model: createModelView(app),
     disagreements: createSettleView(app),
     export: createExportView(app),
   };
@@ -145,6 +149,19 @@ async function start() {
     }
     same = true;
     setClasses(read.classes); // there may be more by now
+  }
+
+  /** Ask test questions next, as the person wished. */
+  async function testNow() {
+    try {
+      await outbox.drained();
+      const { questions } = await api.auditFirst(TESTS, feed.current()?.item ?? null);
+      await feed.renew(false);
+      if (questions) location.hash = "#label";
+      hint(questions ? `The next ${counted(questions, "question")} are test questions.` : "No test questions are left.");
+    } catch (error) {
+      notices.show("test", { kind: "bad", text: [reason(error)], closes: true });
+    }
   }
 
   function doubt() {
@@ -247,6 +264,7 @@ async function start() {
     ranking() {
       if (!outbox.waiting().length) void feed.renew(false);
       if (router.name() === "guesses") views.guesses.onRanking();
+      if (router.name() === "model") views.model.refresh?.();
     },
   };
 

@@ -1,7 +1,7 @@
 /** The live panel: how far the labels are, how good the model is, and what the trainer does. */
 
 import { drawChart } from "./chart.js";
-import { el, letGo, named, put, say, soft } from "./dom.js";
+import { button, el, letGo, named, put, say, soft } from "./dom.js";
 import { className } from "./store.js";
 import { capital, counted, number, percent, seconds } from "./words.js";
 
@@ -23,12 +23,14 @@ const DOING = {
   idle: "done with all labels so far",
 };
 
-/** @param {{store: import("./store.js").Store}} options */
-export function createPanel({ store }) {
+/** @param {{store: import("./store.js").Store, onTest: () => void}} options onTest: test questions are wanted now */
+export function createPanel({ store, onTest }) {
   const summary = el("span", { class: "brief" });
   const messages = el("div", { class: "messages", "aria-live": "polite" });
   const numbers = el("dl", { class: "numbers" });
   const error = part("Estimated error");
+  const test = button({ label: "Ask me test questions now", class: "plain", click: onTest });
+  error.root.append(el("div", { class: "error-links" }, test, el("a", { href: "#model" }, "Class by class, and its mistakes")));
   const trainer = part("Training");
   const balance = part("Labels by class");
   const people = part("People");
@@ -55,6 +57,7 @@ export function createPanel({ store }) {
     drawMessages(messages, panel);
     drawNumbers(numbers, panel);
     drawError(error.content, panel);
+    test.hidden = project.audit === 0;
     drawTrainer(trainer.content, panel, project.kind);
     drawBalance(balance.content, project, panel);
     people.root.hidden = panel.people.length < 2;
@@ -123,19 +126,22 @@ function aside(n) {
 
 /** @param {HTMLElement} node @param {Panel} panel */
 function drawError(node, panel) {
-  const { audit } = panel;
+  const { audit, worth } = panel;
   if (!audit) {
-    put(node, soft("Not known yet. Test questions measure it, once there is a model."));
+    put(node, soft("Not known yet. Test questions measure it, once there is a model."), worth.way && soft(worth.way));
     return;
   }
   const { estimate, low, high, n, errors, labels } = audit;
   put(
     node,
+    el("p", { class: `verdict ${worth.verdict.replaceAll(" ", "-")}` }, capital(worth.verdict)),
     el("p", { class: "estimate" },
       el("b", {}, percent(estimate)), el("span", {}, `${percent(low)} to ${percent(high)}`)),
     drawChart([...panel.history.slice(0, -1), audit], panel.target), // the last point is the number above, always
     soft(`${number(errors)} of ${counted(n, "test question")} wrong, model trained on ${counted(labels, "label")}. `
       + "With 95 % confidence the error lies in this range."),
+    soft(worth.why),
+    worth.way && soft(worth.way),
   );
 }
 
