@@ -42,8 +42,9 @@ def judge(
     """Judge a model by the audit.
 
     It is useful once the upper bound of its error lies below the error of always saying the commonest class.
-    ``estimates`` are those that were committed, ``now`` that of the newest model, ``reserve`` how many items (of a ``kind``) are
-    kept for the audit, ``seconds`` what an answer takes, ``enough`` whether the law of "good enough" (estimate.py) is met.
+    ``estimates`` are those that were committed, ``now`` that of the newest model, ``reserve`` how many items, which are
+    of a ``kind``, are kept for the audit, ``seconds`` what an answer takes, ``enough`` whether the law of "good enough"
+    (estimate.py) is met.
     """
     way = None if enough else way_to_target(estimates, now, settings, reserve=reserve, seconds=seconds, kind=kind)
     if now is None or not audit_labels:
