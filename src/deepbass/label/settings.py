@@ -14,6 +14,15 @@ _NOT_IN_CONFIG = ("acquire", "admit", "seed")  # they have a field of their own
 
 
 @dataclass(frozen=True)
+class Columns:
+    """Columns of a table: what is learned from, what is known already, and what people see."""
+
+    text: str | None = None  # that holds the texts; None: a row is the sample
+    target: str | None = None  # that holds labels
+    show: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Settings:
     """Wrong values are refused here, not deep in a project."""
 
@@ -25,6 +34,7 @@ class Settings:
     acquire: str = "max-entropy"  # which samples the model asks for
     admit: str = "all-data"  # which of its guesses are trained on
     seed: int = 0  # every random draw derives from it; fixed once the project is made, and drawn then if none is given
+    show: list[str] = field(default_factory=list)  # columns that people see: beside a text, or of a row (none: all)
     config: dict[str, Any] = field(default_factory=dict)  # other fields of Config, for the trainer
 
     def __post_init__(self) -> None:
@@ -38,12 +48,20 @@ class Settings:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ConfigError(f"{name} = {value!r} must be a whole number, {least} or more.")
+        if not isinstance(self.show, list) or not all(isinstance(name, str) and name for name in self.show):
+            raise ConfigError(f"show = {self.show!r} must be a list of columns.")
         if not isinstance(self.config, dict):
             raise ConfigError(f"config = {self.config!r} must be a table of settings.")
         for name in self.config:
             if name.replace("-", "_") in _NOT_IN_CONFIG:
                 raise ConfigError(f"config has {name} = {self.config[name]!r}: set it beside config, not in it.")
         self.to_config()
+
+    @property
+    def columns(self) -> Columns:
+        """Tell which columns of a table the source's samples are made of."""
+        config = self.to_config()
+        return Columns(config.text, config.target, tuple(self.show))
 
     def to_config(self) -> Config:
         """Make the configuration of a run with these settings; unknown or wrong ones are refused by name."""
