@@ -73,13 +73,13 @@ def label(
     acquire: Annotated[
         str | None,
         typer.Option(
-            help="Which items it asks about first: max-entropy (least certain), margin, random... (default: the first)"
+            help="Which items it asks about first: max-entropy (least certain), margin, random... (default: what suits)"
         ),
     ] = None,
     admit: Annotated[
         str | None,
         typer.Option(
-            help="Which of its own guesses it learns from: all-data, step-wise (sure ones) or none. (default: all-data)"
+            help="Which of its guesses it learns from: all-data, step-wise (sure ones) or none. (default: what suits)"
         ),
     ] = None,
     seed: Annotated[
@@ -88,6 +88,13 @@ def label(
     model: Annotated[
         str | None,
         typer.Option(help="The network: auto, cnn, mlp, or your own as file.py:function, named at every start."),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            help="What the network sees: auto, pixels, imagenet, sentences, words, table, or your own as "
+            "file.py:function, named at every start. (default: auto)"
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Any other setting of the training, as in --set batch_size=32.")
@@ -107,7 +114,7 @@ def label(
     """Open a page on which people label images, texts or rows by keyboard while a model learns from them."""
     with errors(as_json):
         need_web()
-        config = {**_config(set_ or [], model), **_given(text=text, target=target)}
+        config = {**_config(set_ or [], model, features), **_given(text=text, target=target)}
         settings = _given(
             audit=share("--audit", audit),
             twice=share("--twice", twice),
@@ -151,23 +158,26 @@ def label(
                         browser=not no_browser,
                         data=folder,
                         named_model=config.get("model"),
+                        named_features=config.get("features"),
                         on_ready=on_ready,
                     )
         except KeyboardInterrupt:  # before there was a server to end
             raise typer.Exit(INTERRUPTED) from None
         again = shlex.quote(str(opened.project.path))
-        if is_code(config.get("model")):
-            again += f" --model {shlex.quote(config['model'])}"
+        for code in ("model", "features"):
+            if is_code(config.get(code)):
+                again += f" --{code} {shlex.quote(config[code])}"
         say(f"Stopped. Every answer is saved; go on with: deepbass label {again}")
 
 
-def _config(words: list[str], model: str | None) -> dict[str, Any]:
-    """Collect the settings of the training; a model's file is named by its whole path, for the next start."""
+def _config(words: list[str], model: str | None, features: str | None) -> dict[str, Any]:
+    """Collect the settings of the training; files of code are named by their whole path, for the next start."""
     from deepbass.runs.configure import whole_reference
 
-    config = from_words(words) if model is None else {**from_words(words), "model": model}
-    if isinstance(config.get("model"), str):
-        config["model"] = whole_reference(config["model"])
+    config = {**from_words(words), **_given(model=model, features=features)}
+    for code in ("model", "features"):
+        if isinstance(config.get(code), str):
+            config[code] = whole_reference(config[code])
     return config
 
 

@@ -34,6 +34,7 @@ class FeatureArray:
     def __init__(self, samples: RawSamples, extractor: Extractor, folder: Path | None) -> None:
         """Find in ``folder`` what was computed before; None keeps nothing on disk."""
         self.extractor = extractor
+        self.folder = folder
         self.failed: dict[int, str] = {}  # why, by row
         self.on_progress: Progress = _silent  # for those who compute without saying whom to tell
         self._samples = samples

@@ -95,9 +95,10 @@ def _go_on(
 ) -> tuple[Project, Items]:
     """Check all that was typed, then change the project by it."""
     path = project.path
-    trained = project.settings.config.get("model")
-    again = f"deepbass label {shlex.quote(str(path))} --model {shlex.quote(str(trained))}"
-    check_named(trained, chosen.get("config", {}).get("model"), path, again)
+    for code, what in (("model", "a model"), ("features", "features")):
+        used = project.settings.config.get(code)
+        again = f"deepbass label {shlex.quote(str(path))} --{code} {shlex.quote(str(used))}"
+        check_named(used, chosen.get("config", {}).get(code), path, again, what=what)
     if source is not None and not _same(source, project.source):
         raise ConfigError(
             f"{path} has the labels of {project.source}, not of {source}: give another --project. If the "

@@ -10,6 +10,7 @@ from typing import Any
 from deepbass.core.config import Config, one_of
 from deepbass.core.errors import ConfigError
 
+AUTO = "auto"
 _NOT_IN_CONFIG = ("acquire", "admit", "seed")  # they have a field of their own
 
 
@@ -31,8 +32,8 @@ class Settings:
     twice: float = 0.0  # share of the answered items that a second person is asked about as well
     lease_seconds: float = 600  # how long an item stays with whom it was handed out to
     start_with: int = 3  # labels of every class before training starts
-    acquire: str = "max-entropy"  # which samples the model asks for
-    admit: str = "all-data"  # which of its guesses are trained on
+    acquire: str = AUTO  # which samples the model asks for; auto: what suits what the network sees of them
+    admit: str = AUTO  # which of its guesses are trained on; auto likewise
     seed: int = 0  # every random draw derives from it; fixed once the project is made, and drawn then if none is given
     show: list[str] = field(default_factory=list)  # columns that people see: beside a text, or of a row (none: all)
     config: dict[str, Any] = field(default_factory=dict)  # other fields of Config, for the trainer
@@ -68,7 +69,8 @@ class Settings:
         for name in ("acquire", "admit"):
             if not isinstance(getattr(self, name), str):
                 raise ConfigError(f"{name} = {getattr(self, name)!r} must be a name.")
-        return Config.of({**self.config, "acquire": self.acquire, "admit": self.admit, "seed": self.seed})
+        chosen = {name: getattr(self, name) for name in ("acquire", "admit") if getattr(self, name) != AUTO}
+        return Config.of({**self.config, **chosen, "seed": self.seed})
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Settings:

@@ -55,7 +55,8 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {{verdict: "unknown"|"not useful yet"|"useful"|"good enough", why: string, way: string|null,
  *   commonest: number|null}} Worth what the model is worth, why, and what is left to do; commonest: the error of always
  *   saying the commonest class
- * @typedef {{doing: string, share: number|null, restarts: number, error: string|null, note?: string|null}} Trainer
+ * @typedef {{doing: string, share: number|null, restarts: number, error: string|null, note?: string|null,
+ *   background?: string|null}} Trainer
  * @typedef {{labels: number, by_class: ByClass, answers: number, skipped: number, unsure: number, flagged: number,
  *   flagged_labels: number, threshold: number, pseudo: number, known_to_model: number, iteration: number,
  *   median_seconds: number|null, audit: Audit|null, target: number|null, good_enough: string|null, standstill: string|null,
