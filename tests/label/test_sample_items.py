@@ -87,7 +87,9 @@ def test_the_first_questions_are_unlike_one_another() -> None:
     texts = ["the button is broken"] * 60 + ["how do I pay"] * 60 + ["thank you"] * 2
     first = spread(text_items(texts), range(len(texts)), 3, seed=1)
     assert len({texts[item] for item in first}) == 3
-    rows: list[Row] = [{"age": 1.0, "city": "a"}] * 50 + [{"age": 90.0, "city": "b"}] * 2
+    young: Row = {"age": 1.0, "city": "a"}
+    old: Row = {"age": 90.0, "city": "b"}
+    rows = [young] * 50 + [old] * 2
     assert {rows[item]["city"] for item in spread(row_items(rows), range(52), 2, seed=1)} == {"a", "b"}
 
 
