@@ -34,7 +34,9 @@ class FeatureArray:
     def __init__(self, samples: RawSamples, extractor: Extractor, folder: Path | None) -> None:
         """Find in ``folder`` what was computed before; None keeps nothing on disk."""
         self.extractor = extractor
+        self.folder = folder
         self.failed: dict[int, str] = {}  # why, by row
+        self.on_progress: Progress = _silent  # for those who compute without saying whom to tell
         self._samples = samples
         self._rows = np.arange(len(samples))
         self._digests, self._which = self._sum_up()
@@ -103,7 +105,7 @@ class FeatureArray:
         was finished is kept.
         """
         wanted = self._rows if rows is None else np.asarray(rows, dtype=np.int64)
-        tell: Progress = progress if progress is not None else _silent
+        tell = progress if progress is not None else self.on_progress
         alone = False
         while not alone:
             self._read_news()
