@@ -92,6 +92,17 @@ def test_unreadable_samples_are_named_skipped_and_counted(cache: Path) -> None:
         array[[0, 1]]
 
 
+def test_a_sample_that_changes_after_the_start_is_not_kept_as_what_it_was(cache: Path) -> None:
+    samples = Found("text", TEXTS)
+    array = FeatureArray(samples, Lengths(), cache)
+    samples.samples[3] = "changed"
+    array.compute()
+    assert array.failed == {3: "it was changed after the start"}
+    again = Lengths()
+    assert computed(samples, again, cache)[3].tolist() == [7.0] * 4
+    assert again.computed == ["changed"]
+
+
 @pytest.mark.parametrize("place", ["rows", "index"])
 def test_damaged_files_are_computed_again(cache: Path, place: str) -> None:
     computed(Found("text", TEXTS), Lengths(), cache)

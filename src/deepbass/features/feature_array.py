@@ -50,13 +50,15 @@ class FeatureArray:
         digests = np.zeros(len(self), dtype=f"S{DIGEST}")
         for row in range(len(self)):
             try:
-                key = self._samples.key(row)
+                digests[row] = self._digest(row)
             except (UnreadableSample, OSError) as error:
                 self.failed[row] = reason_of(error)
-                key = f"unreadable {row}".encode()
-            digests[row] = hashlib.blake2b(key, digest_size=DIGEST).digest()
+                digests[row] = hashlib.blake2b(f"unreadable {row}".encode(), digest_size=DIGEST).digest()
         unique, which = np.unique(digests, return_inverse=True)
         return unique, which
+
+    def _digest(self, row: int) -> bytes:
+        return hashlib.blake2b(self._samples.key(row), digest_size=DIGEST).digest()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -133,7 +135,8 @@ class FeatureArray:
         self._read_news()
         rows, done = self._missing(wanted), self._done(wanted)
         times = np.bincount(self._which[wanted], minlength=len(self._digests))  # rows that share their features
-        for number, batch in enumerate(self._read_ahead(rows)):
+        for number, found_batch in enumerate(self._read_ahead(rows)):
+            batch = [sample for sample in found_batch if self._is_unchanged(sample.row)]
             if batch:
                 found, features, failed = compute_checked(self.extractor, batch)
                 self.failed.update(failed)
@@ -142,6 +145,16 @@ class FeatureArray:
             size = self.extractor.batch
             done += int(times[self._which[rows[number * size : (number + 1) * size]]].sum())
             tell(done, len(wanted))
+
+    def _is_unchanged(self, row: int) -> bool:
+        """Tell whether what was read is still what its key said, which may be minutes old."""
+        try:
+            same = np.array(self._digest(row), dtype=self._digests.dtype) == self._digests[self._which[row]]
+        except (UnreadableSample, OSError):
+            same = np.False_
+        if not same:
+            self.failed[row] = "it was changed after the start"
+        return bool(same)
 
     def _keep(self, rows: NDArray[np.int64], features: Features) -> None:
         which = self._which[rows]

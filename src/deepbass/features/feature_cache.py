@@ -155,7 +155,7 @@ class FeatureFiles:
             except Timeout:
                 yield False
                 return
-            except OSError:  # what cannot be locked cannot be written: `append` will say so
+            except (OSError, NotImplementedError):  # what cannot be locked cannot be written: `append` will say so
                 lock = None
             yield True
         finally:

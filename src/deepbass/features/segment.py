@@ -7,6 +7,7 @@ computed again. Rows are read through a memory map.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import struct
@@ -197,4 +198,6 @@ def _try_lock(path: Path) -> FileLock | None:
         lock.acquire(timeout=0)
     except Timeout:
         return None
+    except NotImplementedError as error:  # a file system without locks
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK)) from error
     return lock
