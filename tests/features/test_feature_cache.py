@@ -207,6 +207,21 @@ def test_what_nobody_reads_makes_room(cache: Path) -> None:
     assert (cache / "notes.txt").exists()
 
 
+def test_samples_that_nobody_reads_make_room_also_if_others_are_read_with_the_same_extractor(cache: Path) -> None:
+    gone, read = Found("text", ["b" * length for length in range(100, 200)]), Found("text", TEXTS)
+    computed(gone, Lengths(), cache)
+    computed(read, Lengths(), cache)
+    long_ago = time.time() - UNUSED - 60
+    for path in cache.iterdir():
+        os.utime(path, (long_ago, long_ago))
+    before = sum(path.stat().st_size for path in cache.glob("*.rows"))
+    computed(Found("text", [*TEXTS, "one more"]), Lengths(), cache)
+    assert sum(path.stat().st_size for path in cache.glob("*.rows")) == before - (100 - 1) * 4 * 2
+    again = Lengths()
+    computed(read, again, cache)
+    assert again.computed == []
+
+
 def _touched(path: Path) -> Path:
     path.write_text("not ours")
     return path

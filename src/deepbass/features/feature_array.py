@@ -194,11 +194,16 @@ class FeatureArray:
         """Take up what is on disk by now."""
         if not len(self._digests):
             return
-        for number, digests, first in self._files.news():
-            at = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
-            ours = np.flatnonzero(self._digests[at] == digests)
-            self._segment[at[ours]] = number
-            self._position[at[ours]] = first + ours
+        for number, digests, first in self._files.news(lambda digests: bool(self._find(digests)[0].size)):
+            ours, at = self._find(digests)
+            self._segment[at] = number
+            self._position[at] = first + ours
+
+    def _find(self, digests: Digests) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Find which of some digests are of these samples, and where among them."""
+        at = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
+        ours = np.flatnonzero(self._digests[at] == digests)
+        return ours, at[ours]
 
 
 def _silent(done: int, total: int) -> None:
