@@ -1,4 +1,5 @@
 # make demo   a first look: MNIST with 300 labels, a report at the end
+# make demo-photos, make demo-texts  the same with photographs (CIFAR-10) and with short messages (SMS spam)
 # make test   lint, types, import contracts and all tests
 # make check-js  the types of the page's JavaScript, with npm; part of make test where npm is
 # make test-lowest  the tests without a browser, with the lowest versions that pyproject.toml promises to work with
@@ -19,10 +20,16 @@ BENCH_READY := $(BENCH)/.ready
 SOURCES := pyproject.toml constraints.txt hatch_build.py src/deepbass/__init__.py $(wildcard src/deepbass/learn/kernel/*pp)
 PYTHON_IS_NEW := $(PYTHON) -c 'import sys; sys.exit("deepbass needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 
-.PHONY: demo test test-lowest check check-js bench bench-web slow clean
+.PHONY: demo demo-photos demo-texts test test-lowest check check-js bench bench-web slow clean
 
 demo: $(READY)
 	$(BIN)/deepbass run mnist --preset quick
+
+demo-photos: $(READY)
+	$(BIN)/deepbass run cifar-10 --pool 3000
+
+demo-texts: $(READY)
+	$(BIN)/deepbass run sms-spam
 
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal

@@ -21,7 +21,7 @@ _QUICK: dict[str, Any] = {
     "initial_epochs": 50,
 }
 
-# For computed features; docs/features.md says what this was chosen by. As many labels as the paper's MNIST experiment.
+# For computed features: as many labels in the end as in the paper's MNIST experiment, but typical ones at the start.
 _ON_FEATURES: dict[str, Any] = {
     "start": "typical",
     "initial": 50,
