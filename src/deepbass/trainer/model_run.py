@@ -179,6 +179,7 @@ class ModelRun:
         if self._reader.classes.ids != self.class_ids:
             return _CLASSES
         material = self._material
+        material.supply.want(self._reader.ledger.training_labels())
         if material.supply.grown(len(material.pool)):
             return _MORE
         given = self._oracle.given()

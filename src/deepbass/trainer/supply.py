@@ -111,8 +111,9 @@ class FeatureSupply:
 
     def want(self, items: Iterable[int]) -> None:
         """Say which items are needed first."""
-        with self._news:
-            self._wanted = self._samples.rows_of(items)
+        if self._thread.is_alive():
+            with self._news:
+                self._wanted = self._samples.rows_of(items)
 
     def grown(self, count: int) -> bool:
         """Tell whether all are ready and were not, or many times as many are."""
