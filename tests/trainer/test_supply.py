@@ -65,9 +65,8 @@ def train(project: Project, until: Callable[[dict[str, Any]], bool], named: str 
         if until(what):
             raise Enough
 
-    with closing(Journal.open(project.labels_db, mode="ro")) as journal:
-        with suppress(Enough):
-            Trainer(project, journal, StatusWriter(say), named_features=named).go()
+    with closing(Journal.open(project.labels_db, mode="ro")) as journal, suppress(Enough):
+        Trainer(project, journal, StatusWriter(say), named_features=named).go()
     return said
 
 
