@@ -23,7 +23,7 @@ from deepbass.label.estimate import error_estimate
 from deepbass.label.ranking import Ranking
 from deepbass.label.trained_models import class_ids
 from deepbass.learn.carry_over import carry_over
-from deepbass.learn.head_learner import learner_for
+from deepbass.learn.head_learner import HeadLearner, learner_for
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from deepbass.runs.measure import measure
@@ -38,6 +38,7 @@ from deepbass.trainer.status_writer import StatusWriter
 from deepbass.trainer.supply import Supply
 
 PATIENCE = 100  # iterations without any change of labels after which more training gains nothing
+SOLVED = 2  # the same for a head that is solved: the second only tells that nothing moved
 POLL_SECONDS = 0.5
 _SOURCE = "journal"  # of the answers in the run's own rows: the words of people are in the project's journal
 
@@ -187,7 +188,8 @@ class ModelRun:
             return _WAITING
         changed = not np.array_equal(given, state.labels.answer) or self._oracle.vetoes() != self._vetoes_before
         unscored = len(self._reader.ledger.audit_labels()) != self._audited  # "good enough" goes by what is committed
-        return _IDLE if self._quiet >= PATIENCE and not changed and not unscored else None
+        patience = SOLVED if isinstance(self._learner, HeadLearner) else PATIENCE
+        return _IDLE if self._quiet >= patience and not changed and not unscored else None
 
     def _mention_new_items(self) -> None:
         new = self._reader.items() - self._material.rows.count
