@@ -1,10 +1,12 @@
 # make demo   a first look: MNIST with 300 labels, a report at the end
+# make demo-photos, make demo-texts  the same with photographs (CIFAR-10) and with short messages (SMS spam)
 # make test   lint, types, import contracts and all tests
 # make check-js  the types of the page's JavaScript, with npm; part of make test where npm is
 # make test-lowest  the tests without a browser, with the lowest versions that pyproject.toml promises to work with
 # make test PYTHON=python3.13 VENV=.venv-3.13  all tests with another Python
 # make bench  how fast it is, side by side with plain PyTorch, Keras and baal (half an hour; leave the machine alone)
 # make bench-web  how long people wait for the labelling page, fifty at a time (two minutes; leave the machine alone)
+# make bench-photos  how long a person who labels 10,000 photographs waits for questions and for the model (five minutes)
 # make slow   20,000 damaged files, 20,000 malformed requests, hundreds of kills, and what is missing of the paper's
 #             experiments in the quick tier (over two hours)
 
@@ -19,10 +21,16 @@ BENCH_READY := $(BENCH)/.ready
 SOURCES := pyproject.toml constraints.txt hatch_build.py src/deepbass/__init__.py $(wildcard src/deepbass/learn/kernel/*pp)
 PYTHON_IS_NEW := $(PYTHON) -c 'import sys; sys.exit("deepbass needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 
-.PHONY: demo test test-lowest check check-js bench bench-web slow clean
+.PHONY: demo demo-photos demo-texts test test-lowest check check-js bench bench-web bench-photos slow clean
 
 demo: $(READY)
 	$(BIN)/deepbass run mnist --preset quick
+
+demo-photos: $(READY)
+	$(BIN)/deepbass run cifar-10 --pool 3000
+
+demo-texts: $(READY)
+	$(BIN)/deepbass run sms-spam
 
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal
@@ -50,6 +58,9 @@ bench: $(BENCH_READY)
 
 bench-web: $(READY)
 	cd benchmarks && ../$(BIN)/python -m people.load
+
+bench-photos: $(READY)
+	cd benchmarks && ../$(BIN)/python -m people.photos
 
 slow: $(READY)
 	DEEPBASS_MUTANTS=20000 $(BIN)/pytest tests/laws/test_mutants.py --timeout 3600

@@ -55,6 +55,30 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 # label
 
 
+def test_texts_of_a_table_are_begun_with_and_gone_on_with_without_their_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: list[dict[str, Any]]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tickets.csv").write_text("title,body,kind\nA,it broke,bug\nB,how?,\n")
+    options = ("--text", "body", "--target", "kind", "--show", "title, kind", "--classes", "bug,question,praise")
+    code, said = invoke("label", "tickets.csv", "--no-browser", *options)
+    assert code == 0, said
+    assert "3 labels came with the texts" in said
+    project = started[0]["project"]
+    assert project.path == tmp_path / "labels" / "tickets"
+    assert labels(project) == {"row 1": "bug"}
+    code, said = invoke("label", project.path, "--no-browser")
+    assert code == 0, said
+    shown = started[1]["items"].read("row 2")
+    assert (shown.text, shown.columns) == ("how?", (("title", "B"), ("kind", None)))
+    code, said = invoke("label", "tickets.csv", "--text", "bodi", "--project", "other", "--no-browser")
+    assert code != 0
+    assert "has no column 'bodi'. Did you mean 'body'?" in said
+    code, said = invoke("export", project.path, "--format", "textfolder", "--out", "texts")
+    assert code == 0, said
+    assert Path("texts", "people", "bug", "row 1.txt").read_text() == "it broke"
+
+
 def test_a_project_is_begun_below_the_current_folder_and_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: list[dict[str, Any]]
 ) -> None:

@@ -20,6 +20,7 @@ from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.loop import Method, Oracle, Stop
 from deepbass.core.own_model import check_named, check_same_kind, is_code
 from deepbass.core.own_rules import method_with
+from deepbass.core.presets import AUTO, suited
 from deepbass.data.catalogue import NAMED
 from deepbass.data.featurised import Featurise
 from deepbass.data.load import PIXELS, Data, from_arrays, load
@@ -51,11 +52,12 @@ def run(
 ) -> Result:
     """Run DeepBASS on named data, a path, or arrays (a label of -1 is unknown), and return the trained model.
 
-    Settings are those of a ``config`` or of a ``preset`` (``"paper"``), and above these the fields of `Config` that are
-    given by name. Five of them may be a value of your own instead of a name: ``model`` any ``nn.Module`` that returns
-    logits, ``oracle`` any object that can be asked, and the rules ``acquire(belief, askable, count, rng)``, which
-    returns ids, ``admit(belief, threshold, labels)``, which returns labels, and ``stop(state)``, which returns why the
-    run is over, or None. They are not kept in the run's directory: `resume` has to be given them again.
+    Settings are those of a ``config`` or of a ``preset`` (``"auto"``: what suits the data), and above these the fields
+    of `Config` that are given by name. Five of them may be a value of your own instead of a name: ``model`` any
+    ``nn.Module`` that returns logits, ``oracle`` any object that can be asked, and the rules ``acquire(belief, askable,
+    count, rng)``, which returns ids, ``admit(belief, threshold, labels)``, which returns labels, and ``stop(state)``,
+    which returns why the run is over, or None. They are not kept in the run's directory: `resume` has to be given them
+    again.
 
     ``initial`` is how many labels are known at the start, or which: rows of the training data, or names.
 
@@ -73,13 +75,12 @@ def run(
         named["initial"] = initial
     source = str(data) if isinstance(data, str | PathLike) else None
     if config is None:
-        chosen = configure(source or "arrays", preset or "paper", {**settings, **named})
+        preset = preset or AUTO
+        chosen = configure(source or "arrays", preset, {**settings, **named})
     elif preset is None:
         chosen = reconfigure(config.as_dict(), {**settings, **named})
     else:
         raise ConfigError(f"preset = {preset!r} and a config are given: a config has all settings, so leave one out.")
-    method = _method(chosen, acquire, admit, stop)
-
     # the caller's model stays as it is; a function that the caller named may be called
     network = copy.deepcopy(model) if isinstance(model, nn.Module) else chosen.model
     watch = watch or Watch()
@@ -91,6 +92,10 @@ def run(
         loaded = from_arrays(cast(ArrayLike, data), y, X_val, y_val, config=chosen, featurise=featurise)
     else:
         raise DataError("Arrays need labels: call run(X, y), with -1 for the unknown ones.")
+    if preset == AUTO:
+        chosen = reconfigure({**chosen.as_dict(), **suited(loaded.features)}, {**settings, **named})
+    watch.on_config(chosen)
+    method = _method(chosen, acquire, admit, stop)
     for note in loaded.notes:
         watch.on_note(note)
     where = Path(out) if out is not None else free_directory(loaded.name)

@@ -29,6 +29,8 @@ class Fake:
     tested: tuple[tuple[float, bool], ...] = ()  # audit answers: how sure the model was, and whether it was wrong
     trained_on: int = 0
     photos: bool = False
+    kind: str = "image"
+    contents: list[Row] = field(default_factory=list)  # of texts and rows, as the server hands them out
     broken: frozenset[int] = frozenset()
     reserved: str = ""  # why there is nothing to ask, if there is nothing
     more: Row = field(default_factory=dict)  # put over the panel
@@ -39,6 +41,8 @@ class Fake:
     closing: bool = False
 
     def __post_init__(self) -> None:
+        if self.kind != "image":
+            self.names = self.names or [f"row {item + 1}" for item in range(len(self.contents))]
         self.names = self.names or [f"shapes/img_{item:04}.png" for item in range(self.count)]
         self.kinds = FakeClasses(dict(enumerate(self.classes)), self.labels_of)
         self.journal = FakeJournal(self.names, self.kinds)
@@ -49,6 +53,7 @@ class Fake:
         return {
             "id": f"{self.title} {id(self)}",
             "name": self.title,
+            "kind": self.kind,
             "items": len(self.names),
             "classes": self.kinds.rows(),
             "annotator": person,

@@ -73,7 +73,7 @@ def application(fake: Fake) -> Starlette:
             return JSONResponse({"questions": [], "empty": fake.reserved})
         items = fake.journal.next(person(request), int(request.query_params["count"]))
         return JSONResponse(
-            {"questions": fake.questions(items), "empty": None if items else "Every image has an answer."}
+            {"questions": fake.questions(items), "empty": None if items else f"Every {fake.kind} has an answer."}
         )
 
     async def acts(request: Request) -> Response:
@@ -115,6 +115,7 @@ def application(fake: Fake) -> Starlette:
         rows = [act for act in reversed(fake.journal.live()) if act["id"] < before]
         if query.get("who", "me") == "me":
             rows = [act for act in rows if act["annotator"] == person(request)]
+        rows = [act for act in rows if query.get("name", "").lower() in fake.names[act["item"]].lower()]
         standing, flags = fake.journal.standing(), fake.journal.flags()
         only = query.get("only")
         if only == "flagged":
@@ -202,6 +203,17 @@ def application(fake: Fake) -> Starlette:
             return Response(_placeholder("This file is cut off after 1,024 bytes."), media_type="image/svg+xml")
         return Response(fake.picture(item, side), media_type="image/png")
 
+    async def content(request: Request) -> Response:
+        item, short = int(request.path_params["item"]), request.query_params["part"] == "short"
+        if item in fake.broken:
+            return JSONResponse({"kind": fake.kind, "problem": "row 3 is not UTF-8 text"})
+        made = fake.contents[item]
+        if short:
+            made = made | (
+                {"text": made["text"][:500], "beside": []} if fake.kind == "text" else {"cells": made["cells"][:6]}
+            )
+        return JSONResponse(made)
+
     gets = {
         "/": page,
         "/api/project": project,
@@ -218,6 +230,7 @@ def application(fake: Fake) -> Starlette:
         "/api/live": live,
         "/api/export/{format}": export,
         "/image/{item:int}": image,
+        "/content/{item:int}": content,
         "/login": login,
     }
     posts = {"/api/acts": acts, "/api/audit": audit, "/login": login, "/logout": logout}

@@ -59,7 +59,7 @@ def test_features_that_do_not_fit_the_samples_are_refused() -> None:
 def test_both_parts_are_computed_and_fitted_on_the_first(cache: Path) -> None:
     told: list[tuple[int, int]] = []
     train, held = Found("row", ROWS), Found("row", [{"colour": "unheard of"}, ROWS[3]])
-    found = compute_features(train, held, "table", progress=lambda *at: told.append(at), order=[7])
+    found = compute_features(train, held, "table", progress=lambda *at: told.append(at), order=[7, 7])
     assert found.validation is not None
     assert found.train.shape == (60, 7)
     assert found.validation.shape == (2, 7)
@@ -133,6 +133,7 @@ def test_another_version_than_a_model_was_trained_with_is_refused() -> None:
                 {"name": "words", "version": 1, "terms": ["a"]},
                 {"name": "table", "version": 1, "numbers": [[0, {"column": "a"}]], "categories": [], "left_out": {}},
                 {"name": "imagenet", "identity": "x", "side": "large"},
+                {"name": "imagenet", "identity": "x", "side": 10**9},
             )
         ),
     ],

@@ -92,6 +92,17 @@ def test_unreadable_samples_are_named_skipped_and_counted(cache: Path) -> None:
         array[[0, 1]]
 
 
+def test_a_sample_that_changes_after_the_start_is_not_kept_as_what_it_was(cache: Path) -> None:
+    samples = Found("text", TEXTS)
+    array = FeatureArray(samples, Lengths(), cache)
+    samples.samples[3] = "changed"
+    array.compute()
+    assert array.failed == {3: "it was changed after the start"}
+    again = Lengths()
+    assert computed(samples, again, cache)[3].tolist() == [7.0] * 4
+    assert again.computed == ["changed"]
+
+
 @pytest.mark.parametrize("place", ["rows", "index"])
 def test_damaged_files_are_computed_again(cache: Path, place: str) -> None:
     computed(Found("text", TEXTS), Lengths(), cache)
@@ -194,6 +205,21 @@ def test_what_nobody_reads_makes_room(cache: Path) -> None:
     assert kept.computed == []
     assert len(again.computed) == len(TEXTS)
     assert (cache / "notes.txt").exists()
+
+
+def test_samples_that_nobody_reads_make_room_also_if_others_are_read_with_the_same_extractor(cache: Path) -> None:
+    gone, read = Found("text", ["b" * length for length in range(100, 200)]), Found("text", TEXTS)
+    computed(gone, Lengths(), cache)
+    computed(read, Lengths(), cache)
+    long_ago = time.time() - UNUSED - 60
+    for path in cache.iterdir():
+        os.utime(path, (long_ago, long_ago))
+    before = sum(path.stat().st_size for path in cache.glob("*.rows"))
+    computed(Found("text", [*TEXTS, "one more"]), Lengths(), cache)
+    assert sum(path.stat().st_size for path in cache.glob("*.rows")) == before - (100 - 1) * 4 * 2
+    again = Lengths()
+    computed(read, again, cache)
+    assert again.computed == []
 
 
 def _touched(path: Path) -> Path:

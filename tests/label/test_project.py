@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from deepbass.core.errors import ConfigError, DataError, StoreError
+from deepbass.core.raw_samples import Kind
 from deepbass.label.acts import NewAct
 from deepbass.label.journal import Journal
 from deepbass.label.ledger import Ledger
@@ -30,6 +31,7 @@ class Listing:
 
     names: Sequence[str]
     labels: Mapping[int, str] = field(default_factory=dict)
+    kind: Kind = "image"
 
 
 def numbered(count: int) -> Listing:

@@ -25,6 +25,8 @@ from deepbass.data import load
 from deepbass.data.decode import decode, in_memory
 from deepbass.data.image_cache import SWITCH, read_images
 from deepbass.label.items import open_items
+from deepbass.label.settings import Columns
+from deepbass.web.responses import dumps
 from tests.data.counting import count
 from tests.data.pictures import save_noise
 from tests.laws.mutate import BINARY, JSON, TEXT, Mutate, repair_png
@@ -74,12 +76,15 @@ def in_a_run(source: Path) -> None:
     [data.pool.name(0), *data.classes, *data.notes]
 
 
-def on_the_page(source: Path) -> None:
+def on_the_page(source: Path, columns: Columns | None = None) -> None:
     """Do with a source what the labelling page does."""
-    items = open_items(str(source))
+    items = open_items(str(source), None, columns)
     for name in items.names[:2]:
-        items.thumbnail(name, 16)
-        items.picture(name, 64)
+        items.look(name, 16)
+        if items.kind == "image":
+            items.picture(name, 64)
+        else:
+            dumps(items.read(name).as_json())
 
 
 def use(source: Path) -> None:
@@ -207,10 +212,13 @@ def rows(folder: Path, kind: str) -> Kind:
         data = load(str(path), Config(text=text, target="label"), featurise=count)
         [data.pool.text(0), data.pool.name(0), *data.classes, *data.notes]
 
+    def look(text: str | None) -> None:
+        on_the_page(path, Columns(text, "label"))
+
     return Kind(
         [whole],
         path,
-        partial(in_all_ways, partial(read, "t"), partial(read, None)),
+        partial(in_all_ways, *(partial(way, text) for way in (read, look) for text in ("t", None))),
         BINARY if kind == ".parquet" else JSON if "jsonl" in kind else TEXT,
         gzip.compress if kind.endswith(".gz") else None,
     )

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
+from deepbass.label.items import Items
 from deepbass.label.journal import Journal
 from deepbass.label.passwords import hash_password
 from deepbass.label.project import Project
@@ -98,8 +99,9 @@ def served(
     annotator: str = "ann",
     address: Address | None = None,
     browser: bool = False,
+    items: Items | None = None,
 ) -> Iterator[Served]:
-    """Serve a project in a thread of this process."""
+    """Serve a project in a thread of this process; ``items`` are its own, if its source cannot give them."""
     address = address or Address(port=0)
     up = threading.Event()
     told: list[Ready] = []
@@ -113,7 +115,7 @@ def served(
         try:
             serve(
                 project,
-                project.open_items(),
+                items or project.open_items(),
                 listen(address),
                 address,
                 annotator=annotator,

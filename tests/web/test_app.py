@@ -230,6 +230,8 @@ def test_history_shows_mine_or_all_page_by_page_and_what_was_marked(page: Served
     assert "ben" in {act["annotator"] for act in page.get("/api/history", who="all")["acts"]}
     for only, item in (("flagged", 1), ("skipped", 6), ("unsure", 7)):
         assert [act["item"] for act in page.get("/api/history", only=only)["acts"]] == [item]
+    assert [act["item"] for act in page.get("/api/history", name="003.PNG")["acts"]] == [3]
+    assert page.get("/api/history", name="nowhere") == {"acts": [], "more": False}
 
 
 @pytest.mark.parametrize(

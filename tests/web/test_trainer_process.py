@@ -75,7 +75,7 @@ def test_what_the_trainer_says_is_told_and_a_commit_is_noticed() -> None:
         assert heard.commits == 1
         assert [state.doing for state in heard.states][:2] == ["loading", "loading"]
         assert trainer.state.as_json() == {
-            "doing": "training", "share": 0.25, "restarts": 0, "error": None, "note": None,
+            "doing": "training", "share": 0.25, "restarts": 0, "error": None, "note": None, "background": None,
         }  # fmt: skip
         assert trainer.state.iteration == 4
 

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from deepbass.core.config import Config
     from deepbass.runs.measure import Metrics
 
 _DOING = {
@@ -20,6 +21,7 @@ _DOING = {
     "infer pool": "dropout passes over the pool",
     "infer known": "dropout passes over the known labels",
     "evaluating": "measuring validation accuracy",
+    "computing features": "computing features, once and for all",
 }
 _LINE_SECONDS = 10.0  # between two lines where there is no terminal
 
@@ -65,6 +67,10 @@ class Display:
             self._last_line = now
             parts = [f"iteration {iteration}/{self._iterations}", *(f"{name} {value}" for name, value in self._facts())]
             self._console.print(Text(" · ".join(parts)), soft_wrap=True)
+
+    def on_config(self, config: Config) -> None:
+        """Take up how many iterations there will be, once the data has decided."""
+        self._iterations = config.iterations
 
     def on_note(self, note: str) -> None:
         """Say something that stays on the screen."""

@@ -18,13 +18,16 @@ _ENDINGS = {
     "jsonl": ".jsonl",
     "label-studio": "-label-studio.json",
     "imagefolder": "-images",
+    "textfolder": "-texts",
     "model": "-model",
 }
 
 
 def export(
     path: ProjectDir,
-    format_: Annotated[str, typer.Option("--format", help="csv, jsonl, imagefolder, label-studio or model.")] = "csv",
+    format_: Annotated[
+        str, typer.Option("--format", help="csv, jsonl, imagefolder, textfolder, label-studio or model.")
+    ] = "csv",
     out: Annotated[Path | None, typer.Option(help="The file or folder. (default: named after the project)")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
     guesses: Annotated[
@@ -85,7 +88,7 @@ def import_(
         bool, typer.Option("--add-classes", help="Add classes that the project does not have yet.")
     ] = False,
     skip_unknown: Annotated[
-        bool, typer.Option("--skip-unknown", help="Leave out images that the project does not have.")
+        bool, typer.Option("--skip-unknown", help="Leave out items that the project does not have.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -105,7 +108,10 @@ def import_(
         if done.new_classes:
             say(f"New classes: {', '.join(done.new_classes)}")
         if done.unknown:
-            say(f"{len(done.unknown):,} rows are of no image of this project and were left out.", style="yellow")
+            say(
+                f"{len(done.unknown):,} rows are of no {project.kind} of this project and were left out.",
+                style="yellow",
+            )
         if done.skipped:
             counts = ", ".join(f"{count:,} {kind}" for kind, count in done.skipped.items())
             say(f"Left out, being no labels by people: {counts}")

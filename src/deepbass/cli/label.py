@@ -27,19 +27,27 @@ def label(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="What to label: a folder or table of images, arrays, digits, mnist or fashion-mnist; or a project's "
-            "directory, to go on with it.",
+            help="What to label: a folder or table of images or texts, a table of rows, arrays, digits, mnist or "
+            "fashion-mnist; or a project's directory, to go on with it.",
         ),
     ],
     classes: Annotated[
         str | None,
         typer.Option(help="Their names, as in --classes cat,dog. (default: the subfolders; more on the page)"),
     ] = None,
+    text: Annotated[
+        str | None, typer.Option(help="The column that holds the texts, of a table (CSV, JSON Lines, Parquet).")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="The column that holds labels, where some are known.")] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(help="Columns to see beside a text, or of a row, as in --show title,date. (default: none; all)"),
+    ] = None,
     project: Annotated[
         Path | None, typer.Option(help="The project's directory. (default: labels/NAME, after the source)")
     ] = None,
     moved: Annotated[
-        str | None, typer.Option("--source", help="Where the images of a project are now, if they have moved.")
+        str | None, typer.Option("--source", help="Where the data of a project is now, if it has moved.")
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="(default: the first free one from 8484)")] = None,
@@ -51,7 +59,7 @@ def label(
         str | None, typer.Option(help="Share of questions drawn at random, to measure the error. (default: 10%)")
     ] = None,
     twice: Annotated[
-        str | None, typer.Option(help="Share of images that a second person is asked about. (default: 0%)")
+        str | None, typer.Option(help="Share of items that a second person is asked about. (default: 0%)")
     ] = None,
     annotator: Annotated[
         str | None, typer.Option(help="Whose answers they are, where nobody logs in. (default: your login name)")
@@ -60,18 +68,18 @@ def label(
         int | None, typer.Option(help="Labels of every class before training starts. (default: 3)")
     ] = None,
     lease: Annotated[
-        float | None, typer.Option(help="Seconds that an image stays with whom it was handed out to. (default: 600)")
+        float | None, typer.Option(help="Seconds that an item stays with whom it was handed out to. (default: 600)")
     ] = None,
     acquire: Annotated[
         str | None,
         typer.Option(
-            help="Which images it asks about first: max-entropy (least certain), margin, random... (default: the first)"
+            help="Which items it asks about first: max-entropy (least certain), margin, random... (default: what suits)"
         ),
     ] = None,
     admit: Annotated[
         str | None,
         typer.Option(
-            help="Which of its own guesses it learns from: all-data, step-wise (sure ones) or none. (default: all-data)"
+            help="Which of its guesses it learns from: all-data, step-wise (sure ones) or none. (default: what suits)"
         ),
     ] = None,
     seed: Annotated[
@@ -80,6 +88,13 @@ def label(
     model: Annotated[
         str | None,
         typer.Option(help="The network: auto, cnn, mlp, or your own as file.py:function, named at every start."),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            help="What the network sees: auto, pixels, imagenet, sentences, words, table, or your own as "
+            "file.py:function, named at every start. (default: auto)"
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Any other setting of the training, as in --set batch_size=32.")
@@ -96,10 +111,10 @@ def label(
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
-    """Open a page on which people label images by keyboard while a model learns from them."""
+    """Open a page on which people label images, texts or rows by keyboard while a model learns from them."""
     with errors(as_json):
         need_web()
-        config = _config(set_ or [], model)
+        config = {**_config(set_ or [], model, features), **_given(text=text, target=target)}
         settings = _given(
             audit=share("--audit", audit),
             twice=share("--twice", twice),
@@ -108,6 +123,7 @@ def label(
             acquire=acquire,
             admit=admit,
             seed=seed,
+            show=_names(show) if show is not None else None,
             config=config or None,
         )
         if target_error is not None:
@@ -124,10 +140,11 @@ def label(
                 _log(verbose)
                 who = annotator_name(annotator)
 
-                def on_ready(ready: Ready) -> None:
-                    _tell(ready, as_json)
-
                 with open_project(source, project, _names(classes), settings, moved=moved, data=folder) as opened:
+
+                    def on_ready(ready: Ready) -> None:
+                        _tell(ready, opened.project.kind, as_json)
+
                     for note in opened.items.notes:
                         say(f"Note: {note}", style="yellow")
                     _tell_target(opened.project)
@@ -141,23 +158,26 @@ def label(
                         browser=not no_browser,
                         data=folder,
                         named_model=config.get("model"),
+                        named_features=config.get("features"),
                         on_ready=on_ready,
                     )
         except KeyboardInterrupt:  # before there was a server to end
             raise typer.Exit(INTERRUPTED) from None
         again = shlex.quote(str(opened.project.path))
-        if is_code(config.get("model")):
-            again += f" --model {shlex.quote(config['model'])}"
+        for code in ("model", "features"):
+            if is_code(config.get(code)):
+                again += f" --{code} {shlex.quote(config[code])}"
         say(f"Stopped. Every answer is saved; go on with: deepbass label {again}")
 
 
-def _config(words: list[str], model: str | None) -> dict[str, Any]:
-    """Collect the settings of the training; a model's file is named by its whole path, for the next start."""
+def _config(words: list[str], model: str | None, features: str | None) -> dict[str, Any]:
+    """Collect the settings of the training; files of code are named by their whole path, for the next start."""
     from deepbass.runs.configure import whole_reference
 
-    config = from_words(words) if model is None else {**from_words(words), "model": model}
-    if isinstance(config.get("model"), str):
-        config["model"] = whole_reference(config["model"])
+    config = {**from_words(words), **_given(model=model, features=features)}
+    for code in ("model", "features"):
+        if isinstance(config.get(code), str):
+            config[code] = whole_reference(config[code])
     return config
 
 
@@ -168,19 +188,19 @@ def need_web() -> None:
         raise ConfigError(f"The page needs {' and '.join(missing)}: pip install 'deepbass[web]'")
 
 
-def _tell(ready: Ready, as_json: bool) -> None:
+def _tell(ready: Ready, kind: str, as_json: bool) -> None:
     from deepbass.label.phrases import listed, number_of
 
     if as_json:
         print_json({"url": ready.url, "project": str(ready.project)})
         sys.stdout.flush()
     if ready.labels_brought:
-        say(f"{ready.labels_brought:,} labels came with the images.")
+        say(f"{ready.labels_brought:,} labels came with the {kind}s.")
     if ready.left_out:
-        say(f"Labels of the images that are none of the classes: {', '.join(ready.left_out)}", style="yellow")
+        say(f"Labels of the {kind}s that are none of the classes: {', '.join(ready.left_out)}", style="yellow")
     if ready.replaced:
         say(
-            f"{number_of(len(ready.replaced), 'image')} with a label changed since the project was last opened, and "
+            f"{number_of(len(ready.replaced), kind)} with a label changed since the project was last opened, and "
             f"{'its label stays' if len(ready.replaced) == 1 else 'their labels stay'}: {listed(ready.replaced, 5)}. "
             "Look at them again under Answers.",
             style="yellow",
@@ -196,7 +216,9 @@ def _tell_target(project: Project) -> None:
 
     if any(project.models.iterdir()):
         return  # the page says how far it is
-    way = way_to_target([], None, project.settings, reserve=len(project.audit_reserve()), seconds=None)
+    way = way_to_target(
+        [], None, project.settings, reserve=len(project.audit_reserve()), seconds=None, kind=project.kind
+    )
     if way:
         say(way)
 
@@ -213,5 +235,5 @@ def _given(**settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def _names(classes: str | None) -> list[str]:
-    return [name.strip() for name in (classes or "").split(",") if name.strip()]
+def _names(words: str | None) -> list[str]:
+    return [name.strip() for name in (words or "").split(",") if name.strip()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,7 @@ from deepbass.cli.setting_options import with_settings
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DeepBassError
 from deepbass.core.own_model import is_code
+from deepbass.core.presets import AUTO
 
 if TYPE_CHECKING:
     from deepbass.runs.lifecycle import Result, Watch
@@ -30,7 +31,9 @@ def run(
         typer.Argument(metavar="DATA", help="toy, digits, mnist, fashion-mnist, or a path to your own data."),
     ] = None,
     *,
-    preset: Annotated[str | None, typer.Option(help="paper: its setting. quick: minutes instead of hours.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="auto: what suits the data. paper: its setting. quick: minutes instead of hours.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a TOML file; options given here win.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting as name=value, as in --set learning_rate=0.0005.")
@@ -46,14 +49,15 @@ def run(
 
         filed = from_toml(config) if config else {}
         source = data or filed.pop("data", None)
-        chosen = preset or filed.pop("preset", "paper")
+        chosen = preset or filed.pop("preset", AUTO)
         filed = {name: value for name, value in filed.items() if name not in ("data", "preset")}
         if not isinstance(source, str):
             raise ConfigError(
                 "Say what to learn from: deepbass run DATA, with toy, digits, mnist, fashion-mnist or a path."
             )
         options = {name: value for name, value in settings.items() if value is not None}
-        configured = configure(source, chosen, filed, from_words(set_ or []), options)
+        layers = {**_plain(filed), **_plain(from_words(set_ or [])), **options}
+        configured = configure(source, chosen, layers)
 
         from deepbass.api import free_directory
         from deepbass.api import run as go
@@ -62,7 +66,7 @@ def run(
 
         where = out or free_directory(source if source in NAMED else name_of(Path(source).expanduser()))
         with _watched(configured, where) as watch:
-            result = go(source, config=configured, out=where, folder=folder, watch=watch)
+            result = go(source, preset=chosen, out=where, folder=folder, watch=watch, **layers)
         _finish(result, as_json)
 
 
@@ -91,6 +95,11 @@ def resume(
         _finish(result, as_json)
 
 
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Name settings as the configuration does, so that a later layer finds what it overrides."""
+    return {name.replace("-", "_"): value for name, value in settings.items()}
+
+
 @contextmanager
 def _watched(configured: Config, path: Path) -> Iterator[Watch]:
     """Show the run's progress, and say on Ctrl-C how to go on."""
@@ -103,7 +112,8 @@ def _watched(configured: Config, path: Path) -> Iterator[Watch]:
     keep_freed_memory()
     try:
         with term_like_ctrl_c(), Display(console(), configured.iterations) as display:
-            yield Watch(display.on_progress, display.on_metrics, display.on_note, bars=sys.stderr.isatty())
+            on = display
+            yield Watch(on.on_progress, on.on_metrics, on.on_note, on.on_config, bars=sys.stderr.isatty())
     except KeyboardInterrupt:
         if (path / RUN_FILE).exists():
             again = shlex.quote(str(path))

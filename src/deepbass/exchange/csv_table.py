@@ -8,22 +8,48 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 from deepbass.core.errors import DataError
+from deepbass.core.raw_samples import Cell
 from deepbass.exchange.records import PSEUDO, ItemRecord, LabelsRead, ReadLabel, Records
 from deepbass.exchange.text import excerpt
+from deepbass.label.contents import Content
 
 COLUMNS = ("path", "label", "source", "annotator", "created_at", "iteration", "entropy", "confidence")
 
 
 def write_csv(file: TextIO, records: Records) -> None:
-    """Write a row for every label."""
+    """Write a row for every label, with the text or the columns that it is about, where there are such."""
     writer = csv.writer(file)  # quotes whatever has commas, quotes or line ends in it
-    writer.writerow(COLUMNS)
-    writer.writerows([row[column] for column in COLUMNS] for row in map(columns_of, records.labelled()))
+    labelled = records.labelled()
+    first = next((found for found in map(records.content, labelled) if found is not None), None)
+    said = [] if first is None else list(said_of(first))
+    writer.writerow([*COLUMNS, *_apart(said)])
+    for record in labelled:
+        row, content = columns_of(record), records.content(record) if said else None
+        given = {} if content is None else said_of(content)
+        writer.writerow([*(row[column] for column in COLUMNS), *(given.get(column) for column in said)])
+
+
+def said_of(content: Content) -> dict[str, Cell]:
+    """List what an item says by column: its text, and the columns of a table."""
+    return {**({"text": content.text} if content.kind == "text" else {}), **dict(content.columns)}
+
+
+def _apart(columns: Iterable[str]) -> list[str]:
+    """Name columns of a table so that none is taken for one of ours, or for another, whatever the case of letters."""
+    taken = set(COLUMNS)
+    names = []
+    for column in columns:
+        name = column
+        while name.strip().lower() in taken:
+            name = f"{name}_"
+        taken.add(name.strip().lower())
+        names.append(name)
+    return names
 
 
 def columns_of(record: ItemRecord) -> dict[str, Any]:

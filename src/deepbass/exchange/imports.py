@@ -59,7 +59,7 @@ def import_labels(
         if unknown and not skip_unknown:
             raise DataError(
                 f"{path}: {len(unknown)} paths are of no item of {project.path}: {name_some(unknown)}. Nothing was "
-                "imported. Correct them, or leave them out with --skip-unknown; images that are new are taken up when "
+                "imported. Correct them, or leave them out with --skip-unknown; items that are new are taken up when "
                 "`deepbass label` opens the project."
             )
         labels = _checked(path, found, annotator)
@@ -99,7 +99,7 @@ def _find(path: Path, content: LabelsRead, matcher: Matcher) -> tuple[list[tuple
             found.append((item, labelled))
     if ambiguous:
         raise DataError(
-            f"{path}: it is not clear which images are meant. {name_some(ambiguous)}. Give paths as the project has "
+            f"{path}: it is not clear which items are meant. {name_some(ambiguous)}. Give paths as the project has "
             "them, with their folders. Nothing was imported."
         )
     return found, unknown

@@ -11,6 +11,7 @@ from deepbass.core.errors import DataError
 from deepbass.exchange.csv_table import columns_of
 from deepbass.exchange.records import PSEUDO, ItemRecord, LabelsRead, ReadLabel, Records
 from deepbass.exchange.text import excerpt, parse_json
+from deepbass.label.contents import Content
 
 
 def write_jsonl(file: TextIO, records: Records) -> None:
@@ -25,6 +26,7 @@ def _everything(record: ItemRecord, records: Records) -> dict[str, Any]:
     return {
         "item": record.item,
         **columns_of(record),
+        **_said(records.content(record)),
         "flagged": record.flagged,
         "unsure": [answer.annotator for answer in record.answers if answer.kind == "unsure"],
         "skipped": [answer.annotator for answer in record.answers if answer.kind == "skip"],
@@ -32,6 +34,14 @@ def _everything(record: ItemRecord, records: Records) -> dict[str, Any]:
         "guess": {**asdict(guess), "model": model.name, "iteration": model.iteration} if guess and model else None,
         "gone": record.gone,
     }
+
+
+def _said(content: Content | None) -> dict[str, Any]:
+    """Tell what a text or row says; its columns stand apart, so that none is taken for one of ours."""
+    if content is None:
+        return {}
+    columns = {"columns": dict(content.columns)} if content.columns else {}
+    return {**({"text": content.text} if content.kind == "text" else {}), **columns}
 
 
 def read_jsonl(file: Path, text: str) -> LabelsRead:

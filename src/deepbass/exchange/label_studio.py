@@ -5,24 +5,29 @@ Studio with LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true and LABEL_STUDIO_LOCAL
 that SOURCE lies in, and add SOURCE as local storage. Or give the address below which the images are served:
 ``url_prefix``.
 
-Its labelling interface needs ``<Image name="image" value="$image"/>`` and ``<Choices name="label" toName="image">``. An
-annotator stands as an e-mail address, the one way in which Label Studio takes names; where nobody has that address, it
-takes the file with ALLOW_IMPORT_TASKS_WITH_UNKNOWN_EMAILS=true only.
+Its labelling interface needs ``<Image name="image" value="$image"/>`` and ``<Choices name="label" toName="image">``;
+for texts and rows it is ``<Text name="text" value="$text"/>`` or ``<Table name="row" value="$row"/>``: see `interface`.
+An annotator stands as an e-mail address, the one way in which Label Studio takes names; where nobody has that address,
+it takes the file with ALLOW_IMPORT_TASKS_WITH_UNKNOWN_EMAILS=true only.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import parse_qs, quote, unquote, urlsplit
+from xml.sax.saxutils import quoteattr
 
 from deepbass.core.errors import DataError
+from deepbass.core.raw_samples import Kind
 from deepbass.exchange.records import Answer, ItemRecord, LabelsRead, ReadLabel, Records
 from deepbass.exchange.text import excerpt, parse_json
 from deepbass.label.acts import BROUGHT
 
-FROM_NAME, TO_NAME = "label", "image"
+FROM_NAME = "label"
+_SHOWN: dict[Kind, str] = {"image": "Image", "text": "Text", "row": "Table"}  # the tags that show an item
 LOCAL_FILES = "/data/local-files/?d="
 _KEYS = ("path", "image", "img", "url", "file")  # of a task's data, the likeliest first; others follow
 
@@ -32,6 +37,13 @@ def default_prefix(source: str) -> str:
     path = Path(source)
     folder = path if path.is_dir() or not path.suffix else path.parent
     return f"{LOCAL_FILES}{quote(folder.name)}/"
+
+
+def interface(kind: Kind, classes: Sequence[str]) -> str:
+    """Write the labelling interface that shows the tasks and offers the classes."""
+    choices = "".join(f"<Choice value={quoteattr(name)}/>" for name in classes)
+    shown = f'<{_SHOWN[kind]} name="{kind}" value="${kind}"/>'
+    return f'<View>{shown}<Choices name="{FROM_NAME}" toName="{kind}">{choices}</Choices></View>'
 
 
 def write_studio(file: TextIO, records: Records, url_prefix: str) -> None:
@@ -52,16 +64,27 @@ def _task(record: ItemRecord, records: Records, url_prefix: str) -> dict[str, An
             {
                 "model_version": f"{records.model.name}/{records.model.iteration}",
                 "score": round(record.guess.confidence, 6),
-                "result": _choice(record, record.guess.label),
+                "result": _choice(record, record.guess.label, records.kind),
             }
         )
     return {
         "id": record.item + 1,  # Label Studio counts from one
-        "data": {"image": url_prefix + quote(record.path), "path": record.path},
+        "data": _data(record, records, url_prefix),
         "meta": {"flagged": record.flagged},
-        "annotations": [_annotation(record, answer) for answer in _counting(record.answers)],
+        "annotations": [_annotation(record, answer, records.kind) for answer in _counting(record.answers)],
         "predictions": predictions,
     }
+
+
+def _data(record: ItemRecord, records: Records, url_prefix: str) -> dict[str, Any]:
+    """Tell what a task shows: an image by its address, a text and a row by what they say."""
+    if records.kind == "image":
+        return {"image": url_prefix + quote(record.path), "path": record.path}
+    content = records.content(record)
+    columns = {} if content is None else dict(content.columns)
+    if records.kind == "row":
+        return {"row": columns, "path": record.path}
+    return {**columns, "text": "" if content is None else content.text, "path": record.path}
 
 
 def _counting(answers: tuple[Answer, ...]) -> list[Answer]:
@@ -70,10 +93,10 @@ def _counting(answers: tuple[Answer, ...]) -> list[Answer]:
     return [answer for answer in answers if answer.label is None or not here or answer.source not in BROUGHT]
 
 
-def _annotation(record: ItemRecord, answer: Answer) -> dict[str, Any]:
+def _annotation(record: ItemRecord, answer: Answer, kind: Kind) -> dict[str, Any]:
     return {
         "completed_by": {"email": answer.annotator},
-        "result": [] if answer.label is None else _choice(record, answer.label),
+        "result": [] if answer.label is None else _choice(record, answer.label, kind),
         "was_cancelled": answer.label is None,  # skipped, or looked at in vain
         "ground_truth": answer.kind == "settle",
         "created_at": answer.created_at,
@@ -81,13 +104,13 @@ def _annotation(record: ItemRecord, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _choice(record: ItemRecord, label: str) -> list[dict[str, Any]]:
+def _choice(record: ItemRecord, label: str, kind: Kind) -> list[dict[str, Any]]:
     return [
         {
             "id": f"item{record.item}",
             "type": "choices",
             "from_name": FROM_NAME,
-            "to_name": TO_NAME,
+            "to_name": kind,
             "value": {"choices": [label]},
         }
     ]
@@ -151,7 +174,7 @@ def _chosen(annotation: dict[str, Any]) -> str | None:
     if not given:
         return None
     if len(given) > 1 or not isinstance(given[0], str):
-        raise DataError(f"an image has one class here, but {excerpt(given)} was chosen.")
+        raise DataError(f"an item has one class here, but {excerpt(given)} was chosen.")
     return given[0]
 
 
@@ -171,7 +194,7 @@ def _paths(data: dict[str, Any]) -> tuple[str, ...]:
         if isinstance(value, str) and value:
             paths += [_path(value), value]
     if not paths:
-        raise DataError(f'its "data" names no image: {excerpt(data)}.')
+        raise DataError(f'its "data" names no item: {excerpt(data)}.')
     return tuple(dict.fromkeys(paths))
 
 

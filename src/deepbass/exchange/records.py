@@ -12,12 +12,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from deepbass.core.raw_samples import Kind
 from deepbass.label.acts import ANSWERS, ASKED, BROUGHT, Act, Why
+from deepbass.label.contents import Content
 from deepbass.label.estimate import Estimate, error_estimate
 from deepbass.label.guesses import THRESHOLD, guesses_of
 from deepbass.label.journal import ItemRow, Journal
 from deepbass.label.ledger import Ledger
+from deepbass.label.pictures import Unpicturable
 from deepbass.label.project import Project
+from deepbass.label.sample_items import Read
 from deepbass.label.trained_models import Model, newest_model
 
 PSEUDO, MODEL = "pseudo", "model"  # source and annotator of what the model labelled itself
@@ -82,7 +86,16 @@ class Records:
     items: list[ItemRecord]  # the place in the list is the item's id
     model: Model | None
     audit: dict[int, int]  # class by item: what a model's error is measured with
-    threshold: float | None  # how sure the model was of the guesses that are labels; None: none is
+    kind: Kind = "image"
+    read: Read | None = None  # what texts and rows say, by name; None: they are images, or their source is gone
+    threshold: float | None = None  # how sure the model was of the guesses that are labels; None: none is
+
+    def content(self, record: ItemRecord) -> Content | None:
+        """Read what a text or row says; None where nobody can tell any more."""
+        try:
+            return None if self.read is None or record.gone else self.read(record.path)
+        except Unpicturable:
+            return None
 
     def labelled(self) -> list[ItemRecord]:
         """List the items with a label."""
@@ -145,7 +158,8 @@ def gather(project: Project, *, guesses: float | None = THRESHOLD) -> Records:
             return known.labelled(known.guess.label, PSEUDO, MODEL, model.created_at, model.iteration)
         return known
 
-    return Records(now.names, [record(row) for row in items], model, ledger.audit_labels(), guesses)
+    records = [record(row) for row in items]
+    return Records(now.names, records, model, ledger.audit_labels(), project.kind, threshold=guesses)
 
 
 class _InUse:

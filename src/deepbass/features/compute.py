@@ -125,7 +125,8 @@ def _ordered(order: ArrayLike | None, count: int) -> ArrayLike:
     rows = np.arange(count)
     if order is None:
         return rows
-    first = np.asarray(order, dtype=np.int64)
+    asked = np.asarray(order, dtype=np.int64)
+    first = asked[np.sort(np.unique(asked, return_index=True)[1])]
     return np.concatenate([first, rows[~np.isin(rows, first)]])
 
 

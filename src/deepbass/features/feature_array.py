@@ -34,6 +34,7 @@ class FeatureArray:
     def __init__(self, samples: RawSamples, extractor: Extractor, folder: Path | None) -> None:
         """Find in ``folder`` what was computed before; None keeps nothing on disk."""
         self.extractor = extractor
+        self.folder = folder
         self.failed: dict[int, str] = {}  # why, by row
         self.on_progress: Progress = _silent  # for those who compute without saying whom to tell
         self._samples = samples
@@ -49,13 +50,15 @@ class FeatureArray:
         digests = np.zeros(len(self), dtype=f"S{DIGEST}")
         for row in range(len(self)):
             try:
-                key = self._samples.key(row)
+                digests[row] = self._digest(row)
             except (UnreadableSample, OSError) as error:
                 self.failed[row] = reason_of(error)
-                key = f"unreadable {row}".encode()
-            digests[row] = hashlib.blake2b(key, digest_size=DIGEST).digest()
+                digests[row] = hashlib.blake2b(f"unreadable {row}".encode(), digest_size=DIGEST).digest()
         unique, which = np.unique(digests, return_inverse=True)
         return unique, which
+
+    def _digest(self, row: int) -> bytes:
+        return hashlib.blake2b(self._samples.key(row), digest_size=DIGEST).digest()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -132,7 +135,8 @@ class FeatureArray:
         self._read_news()
         rows, done = self._missing(wanted), self._done(wanted)
         times = np.bincount(self._which[wanted], minlength=len(self._digests))  # rows that share their features
-        for number, batch in enumerate(self._read_ahead(rows)):
+        for number, found_batch in enumerate(self._read_ahead(rows)):
+            batch = [sample for sample in found_batch if self._is_unchanged(sample.row)]
             if batch:
                 found, features, failed = compute_checked(self.extractor, batch)
                 self.failed.update(failed)
@@ -141,6 +145,16 @@ class FeatureArray:
             size = self.extractor.batch
             done += int(times[self._which[rows[number * size : (number + 1) * size]]].sum())
             tell(done, len(wanted))
+
+    def _is_unchanged(self, row: int) -> bool:
+        """Tell whether what was read is still what its key said, which may be minutes old."""
+        try:
+            same = np.array(self._digest(row), dtype=self._digests.dtype) == self._digests[self._which[row]]
+        except (UnreadableSample, OSError):
+            same = np.False_
+        if not same:
+            self.failed[row] = "it was changed after the start"
+        return bool(same)
 
     def _keep(self, rows: NDArray[np.int64], features: Features) -> None:
         which = self._which[rows]
@@ -180,11 +194,16 @@ class FeatureArray:
         """Take up what is on disk by now."""
         if not len(self._digests):
             return
-        for number, digests, first in self._files.news():
-            at = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
-            ours = np.flatnonzero(self._digests[at] == digests)
-            self._segment[at[ours]] = number
-            self._position[at[ours]] = first + ours
+        for number, digests, first in self._files.news(lambda digests: bool(self._find(digests)[0].size)):
+            ours, at = self._find(digests)
+            self._segment[at] = number
+            self._position[at] = first + ours
+
+    def _find(self, digests: Digests) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Find which of some digests are of these samples, and where among them."""
+        at = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
+        ours = np.flatnonzero(self._digests[at] == digests)
+        return ours, at[ours]
 
 
 def _silent(done: int, total: int) -> None:

@@ -1,7 +1,7 @@
 """Where computed features are kept: files by extractor, found again by the digest of a sample's key.
 
-Every process appends to a segment of its own, so that nobody waits for anybody; all of them read all segments. One that
-nobody appends to any more is taken over by the next who has something to append.
+Every process appends to a segment of its own, so that nobody waits for anybody; all of them read all segments. One of
+the same samples that nobody appends to any more is gone on with, so that samples which nobody reads make room.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -52,15 +52,22 @@ class FeatureFiles:
         self._memory: int | None = None  # the number of the segment in memory
         self._appending: dict[int, int] = {}  # the segment to append to, by size of a number
         self._opened: set[Path] = set()
+        self._ours: set[int] = set()  # segments that have some of these samples
 
-    def news(self) -> Iterator[tuple[int, Digests, int]]:
-        """Read what was committed since the last time: segment, digests, position of the first of them."""
+    def news(self, wanted: Callable[[Digests], bool]) -> Iterator[tuple[int, Digests, int]]:
+        """Read what was committed since the last time: segment, digests, position of the first of them.
+
+        Of blocks with nothing that is ``wanted`` nothing is read.
+        """
         if self._folder is not None:
             with suppress(OSError):
                 self._open_segments(self._folder)
         for number, segment in enumerate(self._segments):
             if isinstance(segment, Segment):
-                for digests, first in segment.news():
+                for digests, first in segment.news(wanted):
+                    if number not in self._ours:
+                        self._ours.add(number)
+                        segment.used()
                     yield number, digests, first
 
     def _open_segments(self, folder: Path) -> None:
@@ -68,9 +75,7 @@ class FeatureFiles:
             if path not in self._opened and _OURS.fullmatch(path.name):
                 size = int(path.name.split("-")[1][1:])
                 with suppress(OSError):
-                    segment = Segment(path, self._heading(size), self._width, _dtype(size))
-                    segment.used()
-                    self._add(segment)
+                    self._add(Segment(path, self._heading(size), self._width, _dtype(size)))
 
     def read(self, number: int, positions: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Features:
         """Read rows of a segment."""
@@ -100,11 +105,12 @@ class FeatureFiles:
         return self._memory, memory.append(kept)
 
     def _appendable(self, size: int) -> int:
-        """Find a segment that nobody appends to, or begin one."""
+        """Find a segment of these samples that nobody appends to, or begin one."""
         if size in self._appending:
             return self._appending[size]
         assert self._folder is not None
-        for number, segment in enumerate(self._segments):
+        for number in sorted(self._ours):
+            segment = self._segments[number]
             if isinstance(segment, Segment) and f"-f{size}-" in segment.path.name and segment.lock():
                 return self._take(number, size)
         number = 0
@@ -120,10 +126,11 @@ class FeatureFiles:
     def _take(self, number: int, size: int) -> int:
         segment = self._segments[number]
         assert isinstance(segment, Segment)
-        for _ in segment.news():  # what another process appended just before: found again at the next start
+        for _ in segment.news(lambda _: False):  # what another process appended just before: found at the next start
             pass
         segment.cut()
         self._appending[size] = number
+        self._ours.add(number)
         return number
 
     def _add(self, segment: Segment) -> int:
@@ -155,7 +162,7 @@ class FeatureFiles:
             except Timeout:
                 yield False
                 return
-            except OSError:  # what cannot be locked cannot be written: `append` will say so
+            except (OSError, NotImplementedError):  # what cannot be locked cannot be written: `append` will say so
                 lock = None
             yield True
         finally:

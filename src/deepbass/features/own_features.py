@@ -128,7 +128,11 @@ def _digest(function: Any, made: Any) -> str:
     if isinstance(made, nn.Module):
         for name, weights in made.state_dict().items():
             digest.update(name.encode())
-            digest.update(weights.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+            try:
+                content = weights.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+            except (AttributeError, RuntimeError, TypeError):  # quantised, sparse, or no tensor at all
+                content = repr(weights).encode()
+            digest.update(content)
     return digest.hexdigest()[:16]
 
 

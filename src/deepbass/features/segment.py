@@ -7,12 +7,13 @@ computed again. Rows are read through a memory map.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import struct
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -62,18 +63,21 @@ class Segment:
         segment._lock = lock
         return segment
 
-    def news(self) -> Iterator[tuple[Digests, int]]:
-        """Read the records that came since the last time: the digests of each sound block, and its first row."""
+    def news(self, wanted: Callable[[Digests], bool]) -> Iterator[tuple[Digests, int]]:
+        """Read the records that came since the last time: the digests of each sound block, and its first row.
+
+        Blocks with nothing that is ``wanted`` are passed over, and their rows not read.
+        """
         if self._index_end == 0:
             self._index.seek(0)
             if self._index.read(len(self._heading)) != self._heading:
                 return
             self._index_end = len(self._heading)
-        while (record := self._next_record()) is not None:
+        while (record := self._next_record(wanted)) is not None:
             yield from record
 
-    def _next_record(self) -> list[tuple[Digests, int]] | None:
-        """Read one record: None if there is no valid one, nothing in it if its rows are damaged."""
+    def _next_record(self, wanted: Callable[[Digests], bool]) -> list[tuple[Digests, int]] | None:
+        """Read one record: None if there is no valid one, nothing in it if its rows are damaged or not wanted."""
         self._index.seek(self._index_end)
         head = self._index.read(_COUNT.size)
         if len(head) < _COUNT.size:
@@ -85,14 +89,16 @@ class Segment:
         if len(end) < _CHECKSUM.size or _CHECKSUM.unpack(end)[0] != zlib.crc32(digests, zlib.crc32(head)):
             return None
         first = self.committed
-        self._rows.seek(first * self._stride)
-        content = self._rows.read(count * self._stride)
-        if len(content) < count * self._stride:
+        if os.fstat(self._rows.fileno()).st_size < (first + count) * self._stride:
             return None
         self._index_end += len(head) + len(digests) + len(end)
         self.committed += count
-        sound = zlib.crc32(content) == checksum
-        return [(np.frombuffer(digests, dtype=f"S{DIGEST}"), first)] if sound else []
+        block = np.frombuffer(digests, dtype=f"S{DIGEST}")
+        if not wanted(block):
+            return []
+        self._rows.seek(first * self._stride)
+        sound = zlib.crc32(self._rows.read(count * self._stride)) == checksum
+        return [(block, first)] if sound else []
 
     def lock(self) -> bool:
         """Become the one that appends, if nobody is, the files may be written, and are still those of the name."""
@@ -197,4 +203,6 @@ def _try_lock(path: Path) -> FileLock | None:
         lock.acquire(timeout=0)
     except Timeout:
         return None
+    except NotImplementedError as error:  # a file system without locks
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK)) from error
     return lock

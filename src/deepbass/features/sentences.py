@@ -30,7 +30,7 @@ from deepbass.features.installed import LANGUAGE_MODEL, language_model
 WIDTH, LAYERS, HEADS = 384, 6, 12
 TOKENS = 256  # of a text that are read: what the model was made for
 CHARACTERS = 20_000  # of a text that are looked at: more than so many tokens have
-TOKENS_AT_ONCE = 4_096  # texts of like length are computed together, up to so many tokens
+TOKENS_AT_ONCE = 1_024  # texts of like length are computed together, up to so many tokens
 
 
 class SentenceFeatures(PreparingExtractor):

@@ -42,7 +42,7 @@ class WordFeatures(PreparingExtractor):
             raise not_installed(self.name, "sklearn")
         self._terms: list[str] = []
         self._idf = np.empty(0, np.float32)
-        self._components = np.empty((0, 0), np.float32)  # width x terms
+        self._components = np.empty((0, 0), np.float16)  # width x terms; half the size, to be saved with every model
         self._vectorizer: Any = None
 
     @property
@@ -83,12 +83,13 @@ class WordFeatures(PreparingExtractor):
         else:  # so few that all directions are kept
             components = np.linalg.svd(counted.toarray(), full_matrices=False)[2][:width]
         terms = sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
-        self._set(terms, vectorizer.idf_.astype(np.float32), components.astype(np.float32))
+        self._set(terms, vectorizer.idf_.astype(np.float32), components.astype(np.float16))
 
-    def _set(self, terms: list[str], idf: NDArray[np.float32], components: NDArray[np.float32]) -> None:
+    def _set(self, terms: list[str], idf: NDArray[np.float32], components: NDArray[np.float16]) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         self._terms, self._idf, self._components = terms, idf, components
+        self._directions = components.astype(np.float32).T
         self._vectorizer = TfidfVectorizer(
             analyzer=terms_of,
             sublinear_tf=True,
@@ -99,7 +100,7 @@ class WordFeatures(PreparingExtractor):
 
     def compute_prepared(self, prepared: Sequence[str]) -> Features:
         """Count words, and reduce the counts; a text is as long as any other."""
-        features = np.asarray(self._vectorizer.transform(prepared) @ self._components.T, dtype=np.float32)
+        features = np.asarray(self._vectorizer.transform(prepared) @ self._directions, dtype=np.float32)
         lengths = np.linalg.norm(features, axis=1, keepdims=True)
         features /= np.maximum(lengths, 1e-12)
         return features
@@ -125,7 +126,7 @@ class WordFeatures(PreparingExtractor):
         if idf.shape != (len(terms),) or components.shape[1:] != idf.shape or len(set(terms)) != len(terms):
             raise DataError("The words, their weights and directions do not fit together: the file is damaged.")
         extractor = cls()
-        extractor._set(terms, idf.astype(np.float32), components.astype(np.float32))
+        extractor._set(terms, idf.astype(np.float32), components.astype(np.float16))
         return extractor
 
 

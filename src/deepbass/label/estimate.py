@@ -124,7 +124,7 @@ def error_estimate(predicted: NDArray[np.int16], audit_labels: Mapping[int, int]
     return scored(int((guesses != pairs[:, 1])[made].sum()), n) if n else None
 
 
-def good_enough(estimates: Sequence[Estimate], target: float | None) -> str | None:
+def good_enough(estimates: Sequence[Estimate], target: float | None, kind: str = "image") -> str | None:
     """Say why the model is good enough, or None.
 
     ``estimates`` are all that were made so far, the newest last: one per committed step, or more. It is good enough
@@ -144,7 +144,7 @@ def good_enough(estimates: Sequence[Estimate], target: float | None) -> str | No
     now = estimates[-1]
     if not found or now.high >= target:
         return None
-    wrong = f"{now.errors:,} of {now.n:,} audit images"
+    wrong = f"{now.errors:,} of {now.n:,} audit {kind}s"
     return (
         f"Good enough: the model is wrong about {wrong}, which were drawn at random and never trained on. "
         f"Its error is {_percent(now.estimate)}, at most {_percent(now.high)} with 95 % confidence, and the target is "

@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 
 from deepbass.core.config import Config
 from deepbass.core.errors import DataError
+from deepbass.data.catalogue import NAMED
 from deepbass.data.image_cache import read_images
+from deepbass.data.image_table import is_image_table
 from deepbass.data.listing import Listing
 from deepbass.data.pool import Pool
+from deepbass.data.row_files import KINDS, kind_of, open_rows
+from deepbass.data.row_source import Roles, from_rows
 from deepbass.data.sample_arrays import CHUNK_BYTES, view_samples
 from deepbass.data.source import Part, Source
 from deepbass.data.sources import find_source
+from deepbass.label.settings import Columns
 
 Ids = NDArray[np.int64]
 
@@ -26,21 +31,32 @@ def load_pool(source: str, names: Sequence[str], config: Config, folder: Path | 
 
     ``names`` are all items that the project ever had. Row i of the pool is the item ``ids[i]``: a place in ``names``.
     """
-    found = find_samples(source, folder)
+    found = find_samples(source, folder, Columns(config.text, config.target))
     pool, ids = _from_files(found, names, config) if isinstance(found, Listing) else _from_arrays(found, names)
     if not len(pool):
         raise DataError(f"None of the {len(names)} samples of {source!r} can be read: restore or repair some.")
     return pool, ids
 
 
-def find_samples(source: str, folder: Path | None) -> Source | Listing:
-    """Find what is to be labelled; image files are listed, not opened."""
+def find_samples(source: str, folder: Path | None, columns: Columns | None = None) -> Source | Listing:
+    """Find what is to be labelled; image files are listed, not opened. Texts and rows are raw samples of the parts."""
     if source == "toy":
         raise DataError(
             "The toy data set has points, not pictures, so there is nothing to look at. Try digits, mnist or "
-            "fashion-mnist, or give a folder of images."
+            "fashion-mnist, or give a folder of images or texts."
         )
-    return find_source(source, folder, unlabelled=True)
+    text, target, show = (columns.text, columns.target, columns.show) if columns is not None else (None, None, ())
+    path = Path(source).expanduser()
+    if text is None and target is None and source not in NAMED and _is_table_of_rows(path):
+        return from_rows(open_rows(path), Roles(show=show), unlabelled=True)  # of which nothing is known yet
+    return find_source(source, folder, unlabelled=True, text=text, target=target, show=show)
+
+
+def _is_table_of_rows(path: Path) -> bool:
+    try:
+        return path.is_file() and kind_of(path) in KINDS and not (path.suffix == ".csv" and is_image_table(path))
+    except OSError:
+        return False
 
 
 def parts_of(source: Source) -> list[tuple[Part, NDArray[Any]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,31 +11,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbass.core.errors import DataError
+from deepbass.core.errors import ConfigError, DataError
+from deepbass.core.raw_samples import Kind, RawSamples
 from deepbass.data.catalogue import NAMED
 from deepbass.data.classes import UNKNOWN_TEXT, as_labels, is_unknown
 from deepbass.data.images import need_pillow
 from deepbass.data.listing import Listing, name_some
 from deepbass.data.pool import Pool
-from deepbass.data.source import Source, name_of
+from deepbass.data.source import Source, is_raw, name_of
+from deepbass.label.contents import Content
 from deepbass.label.inside import open_inside
 from deepbass.label.item_pool import find_samples, finite, load_pool, parts_of
 from deepbass.label.pictures import LARGEST, SMALLEST, Picture, Sight, Unpicturable, encode, see_file, see_pixels
+from deepbass.label.sample_items import Read, join, look, reader
+from deepbass.label.settings import Columns
 
 __all__ = ["Items", "Picture", "Unpicturable", "load_pool", "open_items"]
 
 See = Callable[[str, int], Sight]  # by name, and the pixels of the longer side
 
 
+def _no_picture(name: str, side: int) -> Sight:
+    raise Unpicturable("this is no picture")
+
+
+def _no_content(name: str) -> Content:
+    raise Unpicturable("this is a picture")
+
+
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The samples of a source. It may be asked for pictures by many threads at a time."""
+    """The samples of a source, all of one kind. It may be asked for what they show by many threads at a time."""
 
     name: str  # of the source, for a title
     names: list[str]  # one per sample, in the order in which the source is loaded
     labels: dict[int, str]  # that the source brings, by place in ``names``
     notes: tuple[str, ...]  # what the user should be told
-    see: See
+    see: See = _no_picture
+    kind: Kind = "image"
+    read: Read = _no_content  # of texts and rows
 
     def picture(self, name: str, side: int) -> Picture:
         """Show a sample upright, its longer side ``side`` pixels at most, or raise Unpicturable with the reason."""
@@ -48,18 +62,52 @@ class Items:
         small = self.see(name, 4 * side).image.convert("L")
         return np.asarray(small.resize((side, side), Image.Resampling.BILINEAR))
 
+    def look(self, name: str, side: int) -> NDArray[np.float32]:
+        """Sum a sample up in numbers that are alike for alike ones, or raise Unpicturable."""
+        if self.kind == "image":
+            return self.thumbnail(name, side).ravel().astype(np.float32)
+        return look(self.read(name))
 
-def open_items(source: str, folder: Path | None = None) -> Items:
-    """Open what is to be labelled: a folder or table of images, arrays, IDX files, or a data set by name.
+
+def open_items(source: str, folder: Path | None = None, columns: Columns | None = None) -> Items:
+    """Open what is to be labelled: images, arrays, IDX files, texts, rows of a table, or a data set by name.
 
     ``folder`` is where the user keeps files of named data sets. These come without their labels: they are for trying
-    out what labelling is like.
+    out what labelling is like. ``columns`` are those of a table that texts and labels stand in.
     """
+    found = find_samples(source, folder, columns)
+    labelled = source not in NAMED
+    if not isinstance(found, Listing) and is_raw(found.train.X):
+        samples = join([part.X for part in (found.train, found.validation) if part is not None and is_raw(part.X)])
+        labels = _labels_of(found) if labelled else {}
+        root = Path(source).expanduser()
+        show = columns.show if columns is not None else ()
+        return from_samples(found.name, samples, labels, found.notes, show, root if root.is_dir() else None)
+    if columns is not None and columns.show:
+        raise ConfigError(f"show = {', '.join(columns.show)!r} is for texts and rows, and {source} has images.")
     need_pillow()
-    found = find_samples(source, folder)
     if isinstance(found, Listing):
         return _from_listing(found)
-    return _from_arrays(found, labelled=source not in NAMED)
+    return _from_arrays(found, labelled)
+
+
+def from_samples(
+    name: str,
+    samples: RawSamples,
+    labels: Mapping[int, str],
+    notes: Sequence[str] = (),
+    show: Sequence[str] = (),
+    folder: Path | None = None,
+) -> Items:
+    """Take texts or rows for items; ``labels`` are those that the source brings, by row; ``show`` columns to see.
+
+    Where they are files of a ``folder``, none is read that a link leads out of it.
+    """
+    if not len(samples):
+        raise DataError(f"{name} has no {samples.kind}s to label: add some.")
+    names = [samples.name(row) for row in range(len(samples))]
+    read = reader(samples, names, show, folder)
+    return Items(name, names, dict(labels), tuple(notes), kind=samples.kind, read=read)
 
 
 def _from_listing(listing: Listing) -> Items:
@@ -119,15 +167,23 @@ def _roots(folder: Path, names: list[str]) -> dict[str, Path]:
     return roots
 
 
+def _labels_of(source: Source) -> dict[int, str]:
+    """List the labels that a source brings, by place."""
+    labels: dict[int, str] = {}
+    start = 0
+    for part in (source.train, source.validation):
+        if part is not None:
+            count = len(part.X)  # type: ignore[arg-type]
+            given = as_labels(part.y, count, part.where)
+            labels |= {start + row: str(given[row]) for row in np.flatnonzero(~is_unknown(given)).tolist()}
+            start += count
+    return labels
+
+
 def _from_arrays(source: Source, labelled: bool) -> Items:
     parts = parts_of(source)
     places = {f"{part.names}/{row}": (samples, row) for part, samples in parts for row in range(len(samples))}
-    labels: dict[int, str] = {}
-    start = 0
-    for part, samples in parts if labelled else ():
-        given = as_labels(part.y, len(samples), part.where)
-        labels |= {start + row: str(given[row]) for row in np.flatnonzero(~is_unknown(given)).tolist()}
-        start += len(samples)
+    labels = _labels_of(source) if labelled else {}
 
     def see(name: str, side: int) -> Sight:
         if name not in places:

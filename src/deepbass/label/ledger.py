@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Callable, Collection, Iterable, Set
 from typing import Literal, Self, TypeVar
 
 from deepbass.label.acts import ANSWERS, ASKED, BROUGHT, Act, Kind
@@ -179,11 +179,17 @@ class Ledger:
         return acts[-1] if acts else None
 
     def history(
-        self, before: int | None = None, limit: int = 50, annotator: str | None = None, only: Only | None = None
+        self,
+        before: int | None = None,
+        limit: int = 50,
+        annotator: str | None = None,
+        only: Only | None = None,
+        wanted: Callable[[int], bool] | None = None,
     ) -> list[Act]:
         """List acts that were not taken back, newest first, with ids below ``before``.
 
-        ``only`` leaves those by which an item is flagged, skipped, or beyond its annotator, as of now.
+        ``only`` leaves those by which an item is flagged, skipped, or beyond its annotator, as of now; ``wanted`` those
+        about some items.
         """
         acts = self._order if annotator is None else self._order_of.get(annotator, [])
         at = len(acts) if before is None else bisect_left(acts, before, key=_id)
@@ -191,6 +197,8 @@ class Ledger:
         while at > 0 and len(found) < limit:
             at -= 1
             act = acts[at]
+            if wanted is not None and not wanted(act.item):
+                continue
             if act.uid not in self._undone and (only is None or self._is(act, only)):
                 found.append(act)
         return found

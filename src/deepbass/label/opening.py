@@ -62,9 +62,10 @@ def open_project(
         return
     if moved is not None:
         raise ConfigError(f"--source is for projects that there are, and {path} is none: give its folder instead.")
-    items = open_items(source, data)
-    settled = Settings.of({"seed": drawn_seed(), **chosen})
-    project = Project.create(path, source, classes, settled, items=items, folder=data)
+    begun = Settings.of({"seed": drawn_seed(), **chosen})
+    items = open_items(source, data, begun.columns)
+    _check_meant(source, items, begun)
+    project = Project.create(path, source, classes, begun, items=items, folder=data)
     with project.lock() as lock:
         yield OpenProject(project, items, lock)
 
@@ -94,27 +95,57 @@ def _go_on(
 ) -> tuple[Project, Items]:
     """Check all that was typed, then change the project by it."""
     path = project.path
-    trained = project.settings.config.get("model")
-    again = f"deepbass label {shlex.quote(str(path))} --model {shlex.quote(str(trained))}"
-    check_named(trained, chosen.get("config", {}).get("model"), path, again)
+    for code, what in (("model", "a model"), ("features", "features")):
+        used = project.settings.config.get(code)
+        again = f"deepbass label {shlex.quote(str(path))} --{code} {shlex.quote(str(used))}"
+        check_named(used, chosen.get("config", {}).get(code), path, again, what=what)
     if source is not None and not _same(source, project.source):
         raise ConfigError(
-            f"{path} has the labels of {project.source}, not of {source}: give another --project. If the images have "
-            f"moved, say so: deepbass label {shlex.quote(str(path))} --source {shlex.quote(source)}"
+            f"{path} has the labels of {project.source}, not of {source}: give another --project. If the "
+            f"{project.kind}s moved, say so: deepbass label {shlex.quote(str(path))} --source {shlex.quote(source)}"
         )
     names = [clean_name(name, "a class") for name in classes]
     config = {**project.settings.config, **chosen.pop("config", {})}
     settings = replace(project.settings, config=config, **chosen)
-    items = project.open_items(data) if moved is None else open_items(moved, data)
+    _check_columns(project, settings)
+    items = open_items(moved, data, settings.columns) if moved is not None else _reopen(project, settings, data)
     with closing(Journal.open(project.labels_db)) as journal:
         known = {row.name for row in journal.items()} if moved is not None else set()
         if known and known.isdisjoint(items.names):
-            raise DataError(f"None of the {len(known)} images of {path} is in {moved}: give the right --source.")
+            raise DataError(
+                f"None of the {len(known)} {project.kind}s of {path} is in {moved}: give the right --source."
+            )
         project = project.change(source=moved, settings=settings, held=lock)
         with journal.transaction():
             for name in names:
                 journal.add_class(name, "command")
     return project, items
+
+
+def _check_meant(source: str, items: Items, settings: Settings) -> None:
+    """Refuse to begin with the rows of a table that nobody said should be labelled: its texts may be meant."""
+    if items.kind == "row" and settings.columns.target is None and not settings.show:
+        columns = ", ".join(name for name, _ in items.read(items.names[0]).columns[:20])
+        raise ConfigError(
+            f"{source} is a table with the columns {columns}. Say which holds the texts to label (--text COLUMN); "
+            "or, to label its rows, which holds labels (--target COLUMN), or which to see (--show COLUMN,COLUMN)."
+        )
+
+
+def _reopen(project: Project, settings: Settings, data: Path | None) -> Items:
+    """Open the source with the columns that are chosen now."""
+    return replace(project, settings=settings).open_items(data)
+
+
+def _check_columns(project: Project, settings: Settings) -> None:
+    """Refuse other columns: what was said of one text is not true of another."""
+    for name in ("text", "target"):
+        before, now = getattr(project.settings.columns, name), getattr(settings.columns, name)
+        if before != now:
+            raise ConfigError(
+                f"{name} = {now!r} cannot be set: {project.path} was made with {name} = {before!r}. Leave it out, or "
+                "start a new project with --project."
+            )
 
 
 def _same(source: str, known: str) -> bool:

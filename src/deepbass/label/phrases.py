@@ -1,4 +1,4 @@
-"""Numbers and lists as people say them."""
+"""Numbers and lists as people say them. An item is called by its kind: image, text or row."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from math import ceil
 def number_of(count: int, thing: str) -> str:
     """Say how many: "1 image", "2,000 images"."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def a(thing: str) -> str:
+    """Put the article before a word: "an image", "a text"."""
+    return f"{'an' if thing[:1] in 'aeiou' else 'a'} {thing}"
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:

@@ -8,20 +8,21 @@ from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepbass import __version__
 from deepbass.core.errors import ConfigError, DataError, StoreError
+from deepbass.core.raw_samples import Kind as ItemKind
 from deepbass.data.catalogue import NAMED
 from deepbass.files import replace_file, sync_folder
 from deepbass.label import audit
 from deepbass.label.clean_names import clean_name
 from deepbass.label.journal import Journal
 from deepbass.label.ledger import Ledger
-from deepbass.label.settings import Settings, drawn_seed
+from deepbass.label.settings import Columns, Settings, drawn_seed
 from deepbass.label.take_up import SOURCE, SourceItems, TakenUp, take_up
 from deepbass.store.folder import Kind
 from deepbass.store.lock import HeldLock, take_lock
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SOURCE", "MissingLabels", "Project", "Settings", "SourceItems", "TakenUp"]
 
+KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 FORMAT = 1  # of the directory; another number means another layout
 _ONE_WRITER = (
     "Labels are written by one process at a time: use the page that is open, or stop it first; exporting needs no lock."
@@ -88,13 +90,14 @@ class Project:
         path, settings = Path(path).absolute(), settings or Settings(seed=drawn_seed())
         source = _absolute(source)
         if items is None:
-            items = _open_items(source, folder)
+            items = _open_items(source, folder, settings.columns)
         classes = list(dict.fromkeys(clean_name(name, "a class") for name in classes))
         about = {
             "format": FORMAT,
             "deepbass": __version__,
             "created_at": now(),
             "source": source,
+            "kind": items.kind,
             "classes_from": "command" if classes else SOURCE,
             "reserve_items": len(items.names),
             "reserve_share": audit.reserve_share(settings, len(items.names)),
@@ -148,6 +151,12 @@ class Project:
         return str(self.about["source"])
 
     @property
+    def kind(self) -> ItemKind:
+        """What its items are; those of earlier versions are images."""
+        kind = self.about.get("kind", "image")
+        return next((known for known in KINDS if known == kind), "image")
+
+    @property
     def labels_db(self) -> Path:
         """The file of the journal."""
         return self.path / PROJECT_DB_FILE
@@ -166,13 +175,13 @@ class Project:
     def open_items(self, folder: Path | None = None) -> Items:
         """Open the source, or say what to do where it is gone."""
         try:
-            return _open_items(self.source, folder)
+            return _open_items(self.source, folder, self.settings.columns)
         except DataError as error:
             if self.source in NAMED or Path(self.source).exists():
                 raise
             raise DataError(
-                f"The images of {self.path} are gone: there is no {self.source}. Put them back, or say where they are "
-                "now with --source. All labels are safe."
+                f"The {self.kind}s of {self.path} are gone: there is no {self.source}. Put them back, or say where "
+                "they are now with --source. All labels are safe."
             ) from error
 
     def take_up(self, journal: Journal, items: SourceItems) -> TakenUp:
@@ -224,10 +233,10 @@ def _read_about(path: Path) -> tuple[dict[str, Any], Settings]:
         raise _PROJECT.changed(path, error) from error
 
 
-def _open_items(source: str, folder: Path | None) -> Items:
+def _open_items(source: str, folder: Path | None, columns: Columns) -> Items:
     from deepbass.label.items import open_items
 
-    return open_items(source, folder)
+    return open_items(source, folder, columns)
 
 
 def _absolute(source: str) -> str:

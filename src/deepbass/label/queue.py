@@ -22,6 +22,7 @@ from typing import Self
 
 import numpy as np
 
+from deepbass.core.raw_samples import Kind
 from deepbass.label import audit
 from deepbass.label.acts import ANSWERS, ASKED, Act, Question, Why
 from deepbass.label.draws import draw
@@ -50,8 +51,10 @@ class Queue:
         reserve: Iterable[int],
         settings: Settings,
         leases: Iterable[Lease] = (),
+        kind: Kind = "image",
     ) -> None:
         self.ledger = ledger
+        self._kind = kind  # of the items, for what is said to people
         self.leases = Leases(leases)
         self._settings = settings
         self._reserve = list(reserve)  # in the order in which it is asked
@@ -68,7 +71,7 @@ class Queue:
     @classmethod
     def of(cls, project: Project, items: Sequence[ItemRow], ledger: Ledger, leases: Iterable[Lease] = ()) -> Self:
         """Make the queue of a project."""
-        return cls(ledger, items, project.audit_reserve(len(items)).tolist(), project.settings, leases)
+        return cls(ledger, items, project.audit_reserve(len(items)).tolist(), project.settings, leases, project.kind)
 
     @property
     def ranking(self) -> Ranking | None:
@@ -152,7 +155,7 @@ class Queue:
         """Say in words why there is nothing to ask a person."""
         now = time.time() if now is None else now
         if self._count == len(self._gone):
-            return "There are no images to label."
+            return f"There are no {self._kind}s to label."
         left = [item for item in chain(self._whole, self._reserve) if not self.ledger.known(item)]
         left = [item for item in left if item not in self._gone]
         leases = [lease for lease in map(self.leases.on, left) if lease is not None]
@@ -163,13 +166,13 @@ class Queue:
             are = "is" if len(elsewhere) == 1 else "are"
             soonest = span(min(lease.until for lease in elsewhere) - now)
             reasons.append(
-                f"{number_of(len(elsewhere), 'image')} {are} with {people}; the first comes free in {soonest}, "
+                f"{number_of(len(elsewhere), self._kind)} {are} with {people}; the first comes free in {soonest}, "
                 "unless it is answered."
             )
         if beyond := len(left) - len(elsewhere):
             them = "it" if beyond == 1 else "them"
-            reasons.append(f"{number_of(beyond, 'image')} you could not tell; somebody else may label {them}.")
-        return " ".join([*reasons, "All others are labelled."]) if reasons else "All images are labelled."
+            reasons.append(f"{number_of(beyond, self._kind)} you could not tell; somebody else may label {them}.")
+        return " ".join([*reasons, "All others are labelled."]) if reasons else f"All {self._kind}s are labelled."
 
     def _in_hand(self, annotator: str, holding: Iterable[int]) -> list[int]:
         """List the items that a person keeps; what was answered meanwhile or is gone is given back."""

@@ -10,7 +10,17 @@ from typing import Any
 from deepbass.core.config import Config, one_of
 from deepbass.core.errors import ConfigError
 
+AUTO = "auto"
 _NOT_IN_CONFIG = ("acquire", "admit", "seed")  # they have a field of their own
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a table: what is learned from, what is known already, and what people see."""
+
+    text: str | None = None  # that holds the texts; None: a row is the sample
+    target: str | None = None  # that holds labels
+    show: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -22,9 +32,10 @@ class Settings:
     twice: float = 0.0  # share of the answered items that a second person is asked about as well
     lease_seconds: float = 600  # how long an item stays with whom it was handed out to
     start_with: int = 3  # labels of every class before training starts
-    acquire: str = "max-entropy"  # which samples the model asks for
-    admit: str = "all-data"  # which of its guesses are trained on
+    acquire: str = AUTO  # which samples the model asks for; auto: what suits what the network sees of them
+    admit: str = AUTO  # which of its guesses are trained on; auto likewise
     seed: int = 0  # every random draw derives from it; fixed once the project is made, and drawn then if none is given
+    show: list[str] = field(default_factory=list)  # columns that people see: beside a text, or of a row (none: all)
     config: dict[str, Any] = field(default_factory=dict)  # other fields of Config, for the trainer
 
     def __post_init__(self) -> None:
@@ -38,6 +49,8 @@ class Settings:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ConfigError(f"{name} = {value!r} must be a whole number, {least} or more.")
+        if not isinstance(self.show, list) or not all(isinstance(name, str) and name for name in self.show):
+            raise ConfigError(f"show = {self.show!r} must be a list of columns.")
         if not isinstance(self.config, dict):
             raise ConfigError(f"config = {self.config!r} must be a table of settings.")
         for name in self.config:
@@ -45,12 +58,19 @@ class Settings:
                 raise ConfigError(f"config has {name} = {self.config[name]!r}: set it beside config, not in it.")
         self.to_config()
 
+    @property
+    def columns(self) -> Columns:
+        """Tell which columns of a table the source's samples are made of."""
+        config = self.to_config()
+        return Columns(config.text, config.target, tuple(self.show))
+
     def to_config(self) -> Config:
         """Make the configuration of a run with these settings; unknown or wrong ones are refused by name."""
         for name in ("acquire", "admit"):
             if not isinstance(getattr(self, name), str):
                 raise ConfigError(f"{name} = {getattr(self, name)!r} must be a name.")
-        return Config.of({**self.config, "acquire": self.acquire, "admit": self.admit, "seed": self.seed})
+        chosen = {name: getattr(self, name) for name in ("acquire", "admit") if getattr(self, name) != AUTO}
+        return Config.of({**self.config, **chosen, "seed": self.seed})
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Settings:

@@ -21,17 +21,17 @@ def spread(
 ) -> list[int]:
     """Order some of the ids so that they soon cover all that there is to see (as the seeding of k-means++ does).
 
-    Small grey thumbnails of a random part are compared. What was not looked at follows, and what cannot be seen comes
-    last, both in random order. Drawn by ``seed``; asking for more only adds to the end. ``names`` is the
-    list that ids are places in, if it is not that of ``items`` itself.
+    Small grey thumbnails of a random part, or the words of texts and rows, are compared. What was not looked at
+    follows, and what cannot be seen comes last, both in random order. Drawn by ``seed``; asking for more only adds
+    to the end. ``names`` is the list that ids are places in, if it is not that of ``items`` itself.
     """
     known = items.names if names is None else names
     shuffled: list[int] = generator(seed, 0, "spread").permutation(np.unique(np.asarray(ids, dtype=np.int64))).tolist()
     part, rest = shuffled[:LOOKED_AT], shuffled[LOOKED_AT:]
 
-    def seen(id_: int) -> NDArray[np.uint8] | None:
+    def seen(id_: int) -> NDArray[np.float32] | None:
         try:
-            return items.thumbnail(known[id_], side)
+            return items.look(known[id_], side)
         except Unpicturable:
             return None
 
@@ -40,7 +40,7 @@ def spread(
     visible = {id_: look for id_, look in looks.items() if look is not None}
     unseen = [id_ for id_ in part if id_ not in visible]
     candidates = list(visible)
-    points = np.array([look.ravel() for look in visible.values()], dtype=np.float32)
+    points = np.array(list(visible.values()), dtype=np.float32)
     order = _seeding(points, count, generator(seed, 0, "spread, seen"))
     return [*(candidates[place] for place in order), *rest, *unseen][:count]
 

@@ -10,6 +10,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from deepbass.core.errors import DataError
+from deepbass.core.raw_samples import Kind
 from deepbass.data.images import SUFFIXES
 from deepbass.label.acts import Act, NewAct
 from deepbass.label.clean_names import clean_name
@@ -21,6 +22,10 @@ SOURCE = "source"  # the annotator of labels that the source brings
 
 class SourceItems(Protocol):
     """What a project needs of `Items`."""
+
+    @property
+    def kind(self) -> Kind:
+        """What all of them are."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -106,7 +111,7 @@ def _take_up_files(journal: Journal, rows: Sequence[ItemRow], acts: Iterable[Act
 def _files(rows: Sequence[ItemRow], source: Path) -> dict[int, FileState]:
     """Look at the files of all items that have one: those of a folder, or below the folder of a table."""
     folder = source if source.is_dir() else source.parent
-    endings = tuple(SUFFIXES)
+    endings = (*SUFFIXES, ".txt")
     found = {}
     for row in rows:
         if not row.gone and row.name.lower().endswith(endings):

@@ -37,14 +37,16 @@ def judge(
     reserve: int,
     seconds: float | None,
     enough: bool,
+    kind: str = "image",
 ) -> Worth:
     """Judge a model by the audit.
 
     It is useful once the upper bound of its error lies below the error of always saying the commonest class.
-    ``estimates`` are those that were committed, ``now`` that of the newest model, ``reserve`` how many images are kept
-    for the audit, ``seconds`` what an answer takes, ``enough`` whether the law of "good enough" (estimate.py) is met.
+    ``estimates`` are those that were committed, ``now`` that of the newest model, ``reserve`` how many items, which are
+    of a ``kind``, are kept for the audit, ``seconds`` what an answer takes, ``enough`` whether the law of "good enough"
+    (estimate.py) is met.
     """
-    way = None if enough else way_to_target(estimates, now, settings, reserve=reserve, seconds=seconds)
+    way = None if enough else way_to_target(estimates, now, settings, reserve=reserve, seconds=seconds, kind=kind)
     if now is None or not audit_labels:
         why = "Nothing is known of its error yet: test questions measure it, once there is a model."
         return Worth("unknown", why, way, None)
@@ -58,7 +60,13 @@ def judge(
 
 
 def way_to_target(
-    estimates: Sequence[Estimate], now: Estimate | None, settings: Settings, *, reserve: int, seconds: float | None
+    estimates: Sequence[Estimate],
+    now: Estimate | None,
+    settings: Settings,
+    *,
+    reserve: int,
+    seconds: float | None,
+    kind: str = "image",
 ) -> str | None:
     """Say how many more answers the target takes, and how long that is; or which target can be shown at all."""
     target, given = settings.target_error, now.n if now else 0
@@ -68,7 +76,7 @@ def way_to_target(
     errors = now.errors if now is not None and better else 0
     total = answers_to_show(target, estimates, errors=errors)
     if total > reserve:
-        return _out_of_reach(target, reserve, total, errors)
+        return _out_of_reach(target, reserve, total, errors, kind)
     left = max(total - given, 1)
     answers = math.ceil(left / settings.audit)
     minutes = "" if not seconds else f", {_time(answers * seconds)}"
@@ -80,22 +88,22 @@ def way_to_target(
 
 
 def targets_that_fit(reserve: int) -> list[tuple[float, int]]:
-    """List targets that so many audit images can show, each with the answers that it takes without a mistake."""
+    """List targets that so many audit items can show, each with the answers that it takes without a mistake."""
     found = [(target, answers_to_show(target)) for target in TARGETS]
     return [(target, answers) for target, answers in found if answers <= reserve]
 
 
-def _out_of_reach(target: float, reserve: int, total: int, errors: int) -> str:
+def _out_of_reach(target: float, reserve: int, total: int, errors: int, kind: str) -> str:
     mistakes = "without a mistake" if not errors else f"with {number_of(errors, 'mistake')}"
     said = (
         f"To show an error below {_percent(target)} takes {number_of(total, 'test question')} {mistakes}, and "
-        f"only {number_of(reserve, 'image')} {'is' if reserve == 1 else 'are'} kept for them."
+        f"only {number_of(reserve, kind)} {'is' if reserve == 1 else 'are'} kept for them."
     )
     if answers_to_show(target) <= reserve:
         return f"{said} It has to get better first."
     fitting = targets_that_fit(reserve)
     if not fitting:
-        return f"{said} There are too few images to show any error; the interval still holds."
+        return f"{said} There are too few {kind}s to show any error; the interval still holds."
     target, answers = fitting[0]
     return f"{said} A target of {_percent(target)} takes {answers:,}: start with --target-error {100 * target:g}%."
 

@@ -21,7 +21,8 @@ from deepbass.core.labels import Classes
 # Strengths of the penalty that are tried: C as scikit-learn counts it, for features whose mean square length is 1.
 STRENGTHS = tuple(float(10.0 ** (half / 2)) for half in range(-3, 9))
 FOLDS = 5
-MOST_FOR_CHOICE = 600  # labels that take part in choosing: more of them hardly move the choice, and cost time
+MOST_FOR_CHOICE = 1000  # labels that take part in choosing: more of them hardly move the choice, and cost time
+_SURE = 1000  # labels from which on the number of right answers alone decides
 _PATIENCE = 2  # strengths in a row that were worse than the best, after which weaker penalties are not tried
 
 
@@ -110,11 +111,14 @@ def fit(
 
 
 def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.random.Generator) -> float:
-    """Choose the penalty under which labels that were kept back are predicted best, by their log-likelihood.
+    """Choose the penalty under which labels that were kept back are predicted best.
 
-    The likelihood is smoother than the share of right answers: with few labels that is a draw between many penalties.
+    Their likelihood tells, and so does how many are right. The one is smooth but favours weak penalties where classes
+    are far apart; the other is what counts but, with few labels, a draw between many penalties. So the choice lies
+    between the two, the nearer to the second the more labels there are.
     """
-    rows = rng.permutation(len(inputs))[:MOST_FOR_CHOICE]
+    known = len(inputs)
+    rows = rng.permutation(known)[:MOST_FOR_CHOICE]
     inputs, classes = inputs[rows].float(), classes[rows]
     if len(inputs) < inputs.shape[1]:
         _, inputs = _rotated(inputs)
@@ -122,14 +126,16 @@ def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.rando
     searches = [_Search(inputs, classes, torch.from_numpy(folds == fold), outputs) for fold in np.unique(folds)]
     if len(searches) < 2:
         return 1.0
-    best, least, worse = STRENGTHS[0], math.inf, 0
+    losses: list[float] = []
+    hits: list[int] = []
     for strength in STRENGTHS:  # from the strongest penalty on: each search goes on from the one before
-        loss = sum(search.go_on(strength) for search in searches)
-        worse = 0 if loss < least else worse + 1
-        best, least = (strength, loss) if loss < least else (best, least)
-        if worse == _PATIENCE:
+        found = [search.go_on(strength) for search in searches]
+        losses.append(sum(loss for loss, _ in found))
+        hits.append(sum(right for _, right in found))
+        if len(losses) - 1 - int(np.argmin(losses)) >= _PATIENCE:
             break
-    return best
+    by_hits = min(1.0, math.sqrt(known / _SURE))
+    return STRENGTHS[round((1 - by_hits) * int(np.argmin(losses)) + by_hits * int(np.argmax(hits)))]
 
 
 class _Search:
@@ -141,11 +147,16 @@ class _Search:
         self._even = torch.ones(len(self._train), dtype=inputs.dtype)
         self._head = torch.zeros(outputs, inputs.shape[1]), torch.zeros(outputs)
 
-    def go_on(self, strength: float) -> float:
-        """Fit, and tell the log-loss of what was kept back. It need not be exact: penalties lie far apart."""
+    def go_on(self, strength: float) -> tuple[float, int]:
+        """Fit, and tell the log-loss of what was kept back, and how many are right.
+
+        It need not be exact: penalties lie far apart.
+        """
         self._head = fit(self._train, self._answers, self._even, strength, *self._head, steps=40, tolerance=1e-4)
         W, b = self._head
-        return float(F.cross_entropy(self._test @ W.T + b, self._truth, reduction="sum"))
+        logits = self._test @ W.T + b
+        loss = F.cross_entropy(logits, self._truth, reduction="sum")
+        return float(loss), int((logits.argmax(1) == self._truth).sum())
 
 
 def folds_of(classes: Classes, folds: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -25,7 +25,8 @@ def confusion_matrix(facts: Facts) -> Drawing | None:
     names = [shorten(facts.class_name(class_), 14 if 5 < classes <= SMALL else 22) for class_ in range(classes)]
     room = 0.075 * max(map(len, names)) + 0.7  # inches for the names of the classes, on either side
     cell = min(0.25, 9.0 / classes) if wide else min(0.8, (WIDTH - room) / classes)
-    figure = blank(room + cell * classes, room + cell * classes + 0.3)
+    width = room + cell * classes
+    figure = blank(width if wide else WIDTH, width + 0.3)  # never so narrow that its title is cut
     axes = figure.subplots()
     axes.set_title("What was taken for what")
     occurring = quality.occurring[:, None].clip(min=1)

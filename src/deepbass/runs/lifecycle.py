@@ -16,11 +16,13 @@ from torch import nn
 
 from deepbass.core.config import OWN, Config
 from deepbass.core.errors import ConfigError, DataError
+from deepbass.core.foreign import excerpt
 from deepbass.core.labels import Answers, Ids, Labels
 from deepbass.core.loop import UNTRAINED, Learner, Method, Oracle, State, Step, run
 from deepbass.core.quality import Quality
 from deepbass.data.initial import find_initial, initial_labels, read_initial
 from deepbass.data.load import Data
+from deepbass.data.pool import Pool
 from deepbass.features.extractor import Extractor
 from deepbass.features.saved_extractor import pack_extractor
 from deepbass.files import replace_file
@@ -47,6 +49,7 @@ class Watch:
     on_progress: OnProgress = lambda what, share: None
     on_metrics: OnMetrics = lambda iteration, metrics: None
     on_note: Callable[[str], None] = lambda note: None
+    on_config: Callable[[Config], None] = lambda config: None  # once, when the data has decided what suits it
     bars: bool = False  # whether to show progress bars while data is fetched and decoded
 
 
@@ -267,11 +270,17 @@ class Run:
     def _describe(self, ids: Ids) -> None:
         pool = self.data.pool
         self._recorder.run_dir.events.describe_many(
-            (int(id_), pool.name(int(id_)), pool.picture(int(id_))) for id_ in ids
+            (int(id_), _shown(pool, int(id_)), pool.picture(int(id_))) for id_ in ids
         )
 
     def _weights(self) -> dict[str, Any]:
         return {name: tensor.cpu().contiguous().clone() for name, tensor in self.learner.model.state_dict().items()}
+
+
+def _shown(pool: Pool, id_: int) -> str:
+    """Name a sample; a text, or a row of a table, with how it begins."""
+    text = pool.text(id_)
+    return pool.name(id_) if text is None else f"{pool.name(id_)}: {excerpt(' '.join(text.split()))}"
 
 
 def _learner(config: Config, data: Data, model: nn.Module | str | None, watch: Watch) -> LocalLearner:

@@ -1,6 +1,6 @@
 """The trainer of a labelling project, a process of its own.
 
-    python -m deepbass.trainer PROJECT [--data FOLDER] [--model FILE.py:FUNCTION]
+    python -m deepbass.trainer PROJECT [--data FOLDER] [--model FILE.py:FUNCTION] [--features FILE.py:FUNCTION]
 
 It reads what people said from the project's journal and writes models below ``models/``; it never writes to the
 journal and never waits for the page. What it does it says on standard output, one JSON object per line. It ends at once
@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("project", type=Path, help="its directory")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="where files of named data sets lie")
     parser.add_argument("--model", help="a model of one's own, which is never run because the project names it")
+    parser.add_argument("--features", help="features of one's own, for which the same holds")
     given = parser.parse_args()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
@@ -37,7 +38,7 @@ def main() -> None:
     status = StatusWriter()
     try:
         with term_like_ctrl_c():
-            _train(given.project, given.data, given.model, status)
+            _train(given.project, given.data, given.model, given.features, status)
     except KeyboardInterrupt:
         sys.exit(child.INTERRUPTED)
     except WriteError as error:
@@ -51,7 +52,7 @@ def main() -> None:
         raise
 
 
-def _train(path: Path, folder: Path | None, model: str | None, status: StatusWriter) -> None:
+def _train(path: Path, folder: Path | None, model: str | None, features: str | None, status: StatusWriter) -> None:
     # only now: loading torch takes seconds, which the page needs more at its start, and in which the parent may end
     from deepbass.label.journal import Journal
     from deepbass.label.project import Project
@@ -61,7 +62,7 @@ def _train(path: Path, folder: Path | None, model: str | None, status: StatusWri
     keep_freed_memory()
     project = Project.open(path)
     with Journal.open(project.labels_db, mode="ro") as journal:
-        Trainer(project, journal, status, folder, model).go()
+        Trainer(project, journal, status, folder, model, features).go()
 
 
 if __name__ == "__main__":

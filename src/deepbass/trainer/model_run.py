@@ -16,29 +16,33 @@ from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Ids
 from deepbass.core.loop import UNTRAINED, Method, State, Step, ask_again, run
 from deepbass.core.randomness import generator, seed_for
 from deepbass.data.pool import Pool
+from deepbass.features.saved_extractor import pack_extractor
+from deepbass.files import replace_file
 from deepbass.label.class_list import ClassList
 from deepbass.label.estimate import error_estimate
 from deepbass.label.ranking import Ranking
 from deepbass.label.trained_models import class_ids
 from deepbass.learn.carry_over import carry_over
-from deepbass.learn.head_learner import learner_for
+from deepbass.learn.head_learner import HeadLearner, learner_for
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from deepbass.runs.measure import measure
 from deepbass.runs.recorder import Recorder
-from deepbass.store.names import RANKING_FILE
+from deepbass.store.names import FEATURES_FILE, RANKING_FILE
 from deepbass.store.rundir import RunDir
 from deepbass.trainer.earlier_model import CARRIED_FROM, EarlierModel
 from deepbass.trainer.item_rows import ItemRows
 from deepbass.trainer.label_oracle import LabelOracle, LedgerReader, Vetoes, acquire_outside, admit_unvetoed
 from deepbass.trainer.ranker import asking_order, make_ranking
 from deepbass.trainer.status_writer import StatusWriter
+from deepbass.trainer.supply import Supply
 
 PATIENCE = 100  # iterations without any change of labels after which more training gains nothing
+SOLVED = 2  # the same for a head that is solved: the second only tells that nothing moved
 POLL_SECONDS = 0.5
 _SOURCE = "journal"  # of the answers in the run's own rows: the words of people are in the project's journal
 
-_CLASSES, _WAITING, _IDLE = "classes changed", "waiting", "idle"  # why the loop ends
+_CLASSES, _MORE, _WAITING, _IDLE = "classes changed", "more samples", "waiting", "idle"  # why the loop ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,7 @@ class Material:
     reserve: Ids  # rows of the audit reserve
     fingerprint: str
     named_model: str | None  # the user's own, as who started the trainer named it: no other code is run
+    supply: Supply  # which may have more by now
 
 
 class ModelRun:
@@ -107,8 +112,14 @@ class ModelRun:
             pool=material.pool,
             classes=classes.names,
             fingerprint=material.fingerprint,
-            more={"class_ids": list(classes.ids), CARRIED_FROM: carried_from},
+            more={
+                "class_ids": list(classes.ids),
+                CARRIED_FROM: carried_from,
+                "features": material.supply.features,
+            },
         )
+        if material.supply.extractor is not None:
+            replace_file(path / FEATURES_FILE, pack_extractor(material.supply.extractor))
         return cls(recorder, config, material, learner, reader, status)
 
     @classmethod
@@ -140,8 +151,8 @@ class ModelRun:
         return self._recorder.state
 
     def go(self) -> None:
-        """Train for as long as the classes stay what they are; rest while there is nothing to gain."""
-        while (reason := self._stop(self.state)) != _CLASSES:
+        """Train for as long as classes and samples stay what they are; rest while there is nothing to gain."""
+        while (reason := self._stop(self.state)) not in (_CLASSES, _MORE):
             if reason is not None:
                 self._status.doing(reason, **({"need": self._reader.missing()} if reason == _WAITING else {}))
                 time.sleep(POLL_SECONDS)
@@ -168,12 +179,17 @@ class ModelRun:
         self._mention_new_items()
         if self._reader.classes.ids != self.class_ids:
             return _CLASSES
+        material = self._material
+        material.supply.want(self._reader.ledger.training_labels())
+        if material.supply.grown(len(material.pool)):
+            return _MORE
         given = self._oracle.given()
         if len(np.unique(given[given != UNKNOWN])) < 2:  # most labels were taken back
             return _WAITING
         changed = not np.array_equal(given, state.labels.answer) or self._oracle.vetoes() != self._vetoes_before
         unscored = len(self._reader.ledger.audit_labels()) != self._audited  # "good enough" goes by what is committed
-        return _IDLE if self._quiet >= PATIENCE and not changed and not unscored else None
+        patience = SOLVED if isinstance(self._learner, HeadLearner) else PATIENCE
+        return _IDLE if self._quiet >= patience and not changed and not unscored else None
 
     def _mention_new_items(self) -> None:
         new = self._reader.items() - self._material.rows.count
@@ -240,5 +256,6 @@ class ModelRun:
 
 
 def _learner(config: Config, material: Material, classes: int, status: StatusWriter) -> LocalLearner:
-    network = build(config, material.pool.shape, classes, named=material.named_model)
+    seen = replace(config, features=material.supply.features)
+    network = build(seen, material.pool.shape, classes, named=material.named_model)
     return learner_for(network, material.pool, classes, config, status.progress)

@@ -18,6 +18,7 @@ class StatusWriter:
         self._say = say
         self._said: dict[str, Any] = {}
         self._at = 0.0
+        self._background = -1  # per cent
         self.iteration: int | None = None  # the one under way, if any; that of number 0 is the initial training
 
     def doing(self, what: str, **more: Any) -> None:
@@ -32,6 +33,12 @@ class StatusWriter:
         if self.iteration is not None and time.monotonic() - self._at > _PROGRESS_SECONDS:
             what = "initial training" if what == "training" and self.iteration == 0 else what
             self.doing(what, share=round(share, 3), iteration=self.iteration)
+
+    def background(self, what: str, share: float) -> None:
+        """Say how far something is that goes on beside the training, as it moves on; another thread may call this."""
+        if round(100 * share) != self._background:
+            self._background = round(100 * share)
+            self._say({"background": what, "share": round(share, 3)})
 
     def committed(self, model: str, iteration: int, known: int, members: int, seconds: float) -> None:
         """Say that an iteration counts."""

@@ -11,11 +11,12 @@ from typing import Any
 
 from deepbass.core.config import PEOPLE, Config
 from deepbass.core.errors import ConfigError, DataError, StoreError
+from deepbass.data.load import PIXELS
 from deepbass.data.source import name_of
 from deepbass.label.class_list import what_changed
-from deepbass.label.items import load_pool
 from deepbass.label.journal import Journal
 from deepbass.label.project import Project, Settings
+from deepbass.label.settings import AUTO
 from deepbass.label.trained_models import class_ids
 from deepbass.runs.configure import configure
 from deepbass.runs.identity import pool_fingerprint
@@ -27,6 +28,7 @@ from deepbass.trainer.item_rows import ItemRows
 from deepbass.trainer.label_oracle import LedgerReader
 from deepbass.trainer.model_run import POLL_SECONDS, Material, ModelRun
 from deepbass.trainer.status_writer import StatusWriter
+from deepbass.trainer.supply import Supply, open_supply
 
 RANKED = 500  # samples whose order is exact; those behind them are ordered by the passes that they made
 
@@ -34,27 +36,33 @@ RANKED = 500  # samples whose order is exact; those behind them are ordered by t
 _OWN = ("oracle", "replay", "stop", "ask_count", "ask_every", "budget", "iterations")
 
 
-def labelling_config(settings: Settings, known: int) -> Config:
-    """Make the configuration of a model from a project's settings; ``known`` labels are there at its beginning."""
+def labelling_config(settings: Settings, known: int, features: str = PIXELS) -> Config:
+    """Make the configuration of a model from a project's settings; ``known`` labels are there at its beginning.
+
+    ``features`` are what the network sees: guesses about features are not trained on unless somebody wants it, and
+    what is asked is where two classes are closest.
+    """
     own = sorted({name.replace("-", "_") for name in settings.config} & set(_OWN))
     if own:
         raise ConfigError(
             f"The project's config sets {', '.join(own)}, which is not for it to say when people label: take it out."
         )
+    pixels = features == PIXELS
     layer: dict[str, Any] = {
         # as many steps as the paper makes on its hundred labels, also where a thousand are known from the start
         "initial_epochs": max(1, min(100, round(100 * 100 / max(1, known)))),
         "predict_passes": 10,  # what is measured by the audit is what `deepbass predict` does
+        **({} if pixels else {"passes_known": 10}),  # theta is of no use where no guess is trained on
         "keep_checkpoints": 4,  # the page may still be reading one when the next two are there
         **settings.config,
         "seed": settings.seed,
-        "acquire": settings.acquire,
-        "admit": settings.admit,
+        "acquire": settings.acquire if settings.acquire != AUTO else ("max-entropy" if pixels else "margin"),
+        "admit": settings.admit if settings.admit != AUTO else ("all-data" if pixels else "none"),
         "oracle": PEOPLE,
         "ask_every": 1,  # ranked anew in every iteration
         "ask_count": RANKED,
     }
-    return configure("labelling", "paper", layer)
+    return configure("labelling", "auto", layer)
 
 
 class Trainer:
@@ -71,13 +79,14 @@ class Trainer:
         status: StatusWriter,
         folder: Path | None = None,
         named_model: str | None = None,
+        named_features: str | None = None,
     ) -> None:
         """Make the trainer of a project; ``folder`` is where files of named data sets lie.
 
-        ``named_model`` is the model of the user's own, if there is one: named by who starts the trainer.
+        ``named_model`` and ``named_features`` are of the user's own, if there are any: named by who starts the trainer.
         """
         self._project, self._journal, self._status, self._folder = project, journal, status, folder
-        self._named_model = named_model
+        self._named_model, self._named_features = named_model, named_features
         self._reader = LedgerReader(project, journal)
 
     def go(self) -> None:
@@ -86,12 +95,11 @@ class Trainer:
         models.mkdir(parents=True, exist_ok=True)
         lock = patiently(lambda: take_lock(models))
         try:
-            self._wait_for_labels()
-            material = self._load()
+            supply = self._open_samples()  # features are computed while people give the first labels
             while True:
-                with self._open(material) as model:
-                    model.go()
                 self._wait_for_labels()
+                with self._open(self._load(supply)) as model:
+                    model.go()
         finally:
             lock.release()
 
@@ -105,31 +113,49 @@ class Trainer:
             self._status.doing("waiting", need=self._reader.missing())
             time.sleep(POLL_SECONDS)
 
-    def _load(self) -> Material:
+    def _open_samples(self) -> Supply:
+        settings, names = self._project.settings, [row.name for row in self._journal.items()]
+        supply = open_supply(
+            self._project.source,
+            names,
+            labelling_config(settings, 0),
+            columns=settings.columns,
+            folder=self._folder,
+            named_features=self._named_features,
+            on_share=self._status.background,
+        )
+        for note in supply.notes:
+            self._status.note(note)
+        return supply
+
+    def _load(self, supply: Supply) -> Material:
+        """Make the pool of what is ready, the samples with a label before all others."""
+        supply.want(self._reader.ledger.training_labels())
         self._status.doing("loading")
-        names = [row.name for row in self._journal.items()]
-        config = labelling_config(self._project.settings, 0)
-        pool, items = load_pool(self._project.source, names, config, self._folder)
+        count = self._reader.items()
+        pool, items = supply.pool()
         if len(pool) < 2:
             raise DataError(f"{self._project.source} has {len(pool)} readable samples: there is nothing to train on.")
-        if len(pool) < len(names):
-            self._status.note(f"{len(names) - len(pool)} of {len(names)} samples cannot be read and are left out.")
-        rows = ItemRows(items, len(names))
+        if not supply.grown(len(pool)) and len(pool) < count and supply.extractor is None:
+            self._status.note(f"{count - len(pool)} of {count} samples cannot be read and are left out.")
+        rows = ItemRows(items, count)
         return Material(
             name=name_of(Path(self._project.source)),
             source=self._project.source,
             pool=pool,
             rows=rows,
-            reserve=rows.of(self._project.audit_reserve(len(names)).tolist()),
+            reserve=rows.of(self._project.audit_reserve(count).tolist()),
             fingerprint=pool_fingerprint(pool, rows.items),
             named_model=self._named_model,
+            supply=supply,
         )
 
     def _open(self, material: Material) -> ModelRun:
         """Go on with the newest model if it is of these classes, samples and settings; else begin the next."""
         self._status.iteration = None
         self._reader.read()
-        config = labelling_config(self._project.settings, len(self._reader.ledger.training_labels()))
+        known = len(self._reader.ledger.training_labels())
+        config = labelling_config(self._project.settings, known, material.supply.features)
         newest, found = _newest(self._project.models), None
         if newest is not None:
             try:
@@ -152,7 +178,8 @@ class Trainer:
             # the initial epochs hang on how many labels there were at the beginning
             as_then = replace(config, initial_epochs=run_dir.about["config"].get("initial_epochs"))
             if about["fingerprint"] != material.fingerprint:
-                self._status.note("The samples are not those of the last model: a new one is begun.")
+                if material.supply.extractor is None:  # else there are more and more of them at the beginning
+                    self._status.note("The samples are not those of the last model: a new one is begun.")
                 return None
             if Config.of(run_dir.about["config"]) != as_then:
                 self._status.note("The settings are not those of the last model: a new one is begun.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -23,12 +22,14 @@ from deepbass.label.project import SOURCE
 from deepbass.web import requests
 from deepbass.web.auth import AuthEndpoints, BrowserSession, Sessions, Tokens
 from deepbass.web.class_requests import ClassRequests, class_rows
+from deepbass.web.content_responses import Contents
 from deepbass.web.downloads import Downloads
 from deepbass.web.image_responses import Pictures
+from deepbass.web.item_tags import ItemTags
 from deepbass.web.live_events import LiveEvents
 from deepbass.web.middleware import AllowedHosts, SecurityMiddleware
 from deepbass.web.rate_limits import RateLimit, too_many
-from deepbass.web.requests import item_id, number, one_word, read_acts, read_audit_wish, read_json
+from deepbass.web.requests import item_id, number, one_word, read_acts, read_audit_wish, read_json, share
 from deepbass.web.responses import Refusal, answer
 from deepbass.web.service import LabelService
 from deepbass.web.static_files import Files
@@ -63,7 +64,9 @@ class App:
         self._trainer = trainer
         self._sessions = sessions
         self._several = len(service.people) > 1 or service.project.settings.twice > 0
-        self._pictures = Pictures(service.items, service.names, service.project.source, self.id)
+        tags = ItemTags(service.items.kind, service.names, service.project.source, self.id)
+        self._pictures = Pictures(service.items, service.names, tags)
+        self._contents = Contents(service.items, service.names, tags)
         self._downloads = Downloads(service.project, data)
         self._exports = RateLimit(0.2, 6)
         self._files = files or Files()
@@ -89,6 +92,7 @@ class App:
     def close(self) -> None:
         """Let go of threads; the service is its owner's to close."""
         self._pictures.close()
+        self._contents.close()
         self._downloads.close()
 
     def trainer_changed(self, state: TrainerState) -> None:
@@ -102,6 +106,7 @@ class App:
             ("/favicon.ico", self._icon),
             ("/static/{name:path}", self._static),
             ("/image/{item}", self._image),
+            ("/content/{item}", self._content),
             ("/api/project", self._project),
             ("/api/next", self._next),
             ("/api/last", self._last),
@@ -137,6 +142,7 @@ class App:
             {
                 "id": self.id,
                 "name": self.service.items.name,
+                "kind": self.service.items.kind,
                 "items": self.service.here,
                 "classes": class_rows(self.service.classes()),
                 "annotator": me,
@@ -184,7 +190,8 @@ class App:
         limit = number(request, "limit", 50, 1, requests.PAGE)
         mine = one_word(request, "who", "me", ("me", "all")) == "me"
         only = _ONLY[one_word(request, "only", "", tuple(_ONLY))]
-        found = await done(self.service.history(before, limit, person(request) if mine else None, only))
+        part = request.query_params.get("name", "")[: requests.NAME]
+        found = await done(self.service.history(before, limit, person(request) if mine else None, only, part))
         return answer(found)
 
     async def _guesses(self, request: Request) -> Response:
@@ -212,6 +219,9 @@ class App:
 
     async def _image(self, request: Request) -> Response:
         return await self._pictures.respond(request, self._item(request))
+
+    async def _content(self, request: Request) -> Response:
+        return await self._contents.respond(request, self._item(request))
 
     async def _export(self, request: Request) -> Response:
         if wait := self._exports.take(session_of(request).id):
@@ -278,16 +288,6 @@ class App:
 async def done(future: Future[T]) -> T:
     """Wait for the service without holding up the loop."""
     return await asyncio.wrap_future(future)
-
-
-def share(request: Request, name: str, default: float) -> float:
-    """Read a share from the query, from 0 to 1, or refuse."""
-    word = request.query_params.get(name)
-    if word is None:
-        return default
-    if not re.fullmatch(r"0(\.\d{1,9})?|1(\.0{1,9})?", word, re.ASCII):
-        raise Refusal(400, "BadRequest", f"{name}={word[:40]!r} is not a share from 0 to 1, as in {default}.")
-    return float(word)
 
 
 def session_of(request: Request) -> BrowserSession:

@@ -225,7 +225,7 @@ class AuthEndpoints:
         if (chosen := request.query_params.get("as")) is not None:
             name = clean_name(chosen, "a person")
             if name == SOURCE:
-                raise Refusal(400, "BadRequest", f"Nobody can be called {SOURCE!r}: that is who brought the images.")
+                raise Refusal(400, "BadRequest", f"Nobody can be called {SOURCE!r}: that is who brought the data.")
         elsewhere = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
         return self._let_in(HTMLResponse(_STEP) if elsewhere else RedirectResponse("/", 303), name)
 

@@ -24,6 +24,7 @@ _FILES: dict[Format, tuple[str, str]] = {  # what is added to the project's name
     "jsonl": (".jsonl", "application/x-ndjson"),
     "label-studio": ("-label-studio.json", "application/json"),
     "imagefolder": ("-images.zip", "application/zip"),
+    "textfolder": ("-texts.zip", "application/zip"),
     "model": ("-model.zip", "application/zip"),
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import textwrap
 import threading
@@ -11,12 +10,12 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
-from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from deepbass.label.items import Items, Picture, Unpicturable
+from deepbass.web.item_tags import ItemTags, is_known
 from deepbass.web.requests import SIDE, number
 from deepbass.web.responses import Refusal
 
@@ -25,18 +24,14 @@ _SIDES = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)  # others are 
 _WAITING = 2000  # pictures asked for and not yet there
 _PER_LINE, _LINES = 34, 5
 
-_AGAIN = "private, no-cache"  # ask every time whether it has changed: the next project here has the same addresses
-_FOR_EVER = "private, max-age=2592000, immutable"  # for addresses that name the project
-
 
 class Pictures:
-    """Answers requests for pictures. ``names`` has the name of every item by id; ``project`` tells projects apart."""
+    """Answers requests for pictures. ``names`` has the name of every item by id."""
 
-    def __init__(self, items: Items, names: Sequence[str], source: str, project: str, room: int = ROOM) -> None:
+    def __init__(self, items: Items, names: Sequence[str], tags: ItemTags, room: int = ROOM) -> None:
         self._items = items
         self._names = names
-        self._project = project
-        self._base, self._single = _places(source)
+        self._tags = tags
         self._kept = _Kept(room)
         self._coming: dict[str, asyncio.Future[Picture]] = {}
         self._threads = ThreadPoolExecutor(min(4, max(2, os.cpu_count() or 1)), thread_name_prefix="pictures")
@@ -45,10 +40,9 @@ class Pictures:
         """Answer a request for the picture of an item."""
         asked = number(request, "side", 512, 1, SIDE)
         side = next((side for side in _SIDES if side >= asked), _SIDES[-1])
-        tag = await self._tag(item, side)
-        named = request.query_params.get("v") == self._project
-        headers = {"ETag": tag, "Cache-Control": _FOR_EVER if named else _AGAIN}
-        if tag in request.headers.get("if-none-match", ""):
+        tag = await self._tags.tag(item, side)
+        headers = self._tags.headers(request, tag)
+        if is_known(request, tag):
             return Response(status_code=304, headers=headers)
         try:
             picture = self._kept.get(tag) or await self._draw(tag, item, side)
@@ -59,14 +53,6 @@ class Pictures:
     def close(self) -> None:
         """End the threads."""
         self._threads.shutdown(wait=True, cancel_futures=True)
-
-    async def _tag(self, item: int, side: int) -> str:
-        """Name this state of the picture: a file that is replaced gets another name."""
-        path = self._single or (self._base / self._names[item] if self._base else None)
-        # not in the threads that draw: whoever has the picture already need not wait for others to be drawn
-        changed = await asyncio.to_thread(_changed, path) if path else ""
-        digest = hashlib.sha256(f"{self._project} {item} {side} {changed}".encode()).hexdigest()
-        return f'"{digest[:24]}"'
 
     async def _draw(self, tag: str, item: int, side: int) -> Picture:
         coming = self._coming.get(tag)
@@ -128,21 +114,3 @@ def placeholder(reason: str) -> bytes:
         'stroke-width="3"/>'
         f'<text x="160" y="108" text-anchor="middle" font-weight="bold">cannot be shown</text>{rows}</svg>'
     ).encode()
-
-
-def _places(source: str) -> tuple[Path | None, Path | None]:
-    """Find the folder that names lie in, or the one file that holds all samples; neither for a data set by name."""
-    path = Path(source)
-    if path.is_dir():
-        return path, None
-    if path.suffix.lower() == ".csv":
-        return path.parent, None
-    return None, path if path.exists() else None
-
-
-def _changed(path: Path) -> str:
-    try:
-        found = path.stat()
-    except (OSError, ValueError):
-        return "gone"
-    return f"{found.st_mtime_ns} {found.st_size}"

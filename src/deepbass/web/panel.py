@@ -89,6 +89,7 @@ class Panel:
             reserve=len(ledger.reserve - set(self._gone)),
             seconds=ledger.median_seconds,
             enough=self._of_model["good_enough"] is not None,
+            kind=self._project.kind,
         )
         return asdict(worth)
 
@@ -106,7 +107,7 @@ class Panel:
             "known_to_model": model.ranking.known,
             "iteration": model.iteration,
             # of the estimates that were committed, and of no other: looking oftener would be cheating
-            "good_enough": good_enough(self._estimates, self._target),
+            "good_enough": good_enough(self._estimates, self._target, self._project.kind),
             "standstill": still.evidence if still else None,
         }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -21,6 +22,7 @@ QUESTIONS = 50  # handed out at a time
 HOLDING = 200  # questions that a page may say it has already
 PAGE = 200  # rows of a list in one answer
 SIDE = 4096  # of a picture
+NAME = 200  # characters of a name that is sought
 _DIGITS = 18  # of a number: what SQLite can keep
 
 
@@ -53,7 +55,7 @@ def read_audit_wish(body: dict[str, Any], items: int) -> tuple[int, int | None]:
     if not _is_int(count) or not 1 <= count <= QUESTIONS:
         raise _bad(f"count must be a whole number from 1 to {QUESTIONS}.")
     if showing is not None and (not _is_int(showing) or not 0 <= showing < items):
-        raise _bad("showing must be null or the number of an image.")
+        raise _bad("showing must be null or the number of an item.")
     return count, showing
 
 
@@ -100,7 +102,7 @@ def item_id(request: Request, items: int) -> int:
     word: str = request.path_params["item"]
     found = _whole(word)
     if found is None or found >= items:
-        raise Refusal(404, "NoItem", f"There is no image {word[:40]!r}.")
+        raise Refusal(404, "NoItem", f"There is no item {word[:40]!r}.")
     return found
 
 
@@ -110,6 +112,16 @@ def one_word(request: Request, name: str, default: str, words: tuple[str, ...]) 
     if word not in words:
         raise Refusal(400, "BadRequest", f"{name}={word[:40]!r} is not one of {', '.join(filter(None, words))}.")
     return word
+
+
+def share(request: Request, name: str, default: float) -> float:
+    """Read a share from the query, from 0 to 1, or refuse."""
+    word = request.query_params.get(name)
+    if word is None:
+        return default
+    if not re.fullmatch(r"0(\.\d{1,9})?|1(\.0{1,9})?", word, re.ASCII):
+        raise Refusal(400, "BadRequest", f"{name}={word[:40]!r} is not a share from 0 to 1, as in {default}.")
+    return float(word)
 
 
 def text(value: object, what: str, longest: int) -> str:

@@ -249,13 +249,14 @@ def serve(
     browser: bool = False,
     data: Path | None = None,
     named_model: str | None = None,
+    named_features: str | None = None,
     trainer: Sequence[str] | None = None,
     on_ready: Callable[[Ready], None] = lambda ready: None,
 ) -> None:
     """Serve a project until the process is asked to end.
 
-    ``lock`` is the project's, if it is held already; ``named_model`` the user's own model, if there is one; ``trainer``
-    the trainer's command line, if not the usual one.
+    ``lock`` is the project's, if it is held already; ``named_model`` and ``named_features`` are the user's own, if
+    there are any; ``trainer`` is the trainer's command line, if not the usual one.
     """
     with ExitStack() as closing:
         closing.callback(listening.close)
@@ -266,7 +267,7 @@ def serve(
         tokens = None if service.people else Tokens()
         sessions = Sessions(project.path, service.people or None, port)
         closing.callback(sessions.close)
-        command = trainer or trainer_command(project.path, data, named_model)
+        command = trainer or trainer_command(project.path, data, named_model, named_features)
         process = TrainerProcess(command, on_commit=service.look_for_model)
         app = App(
             service,

@@ -23,6 +23,7 @@ from deepbass.core.errors import StoreError
 from deepbass.label import class_edits
 from deepbass.label.acts import OWN_UIDS, Act, NewAct, Question
 from deepbass.label.class_list import ClassChange, ClassList
+from deepbass.label.contents import Content
 from deepbass.label.guesses import guess_levels
 from deepbass.label.items import Items
 from deepbass.label.journal import Journal, RefusedAct
@@ -202,11 +203,11 @@ class LabelService:
         return self._jobs.call(work)
 
     def history(
-        self, before: int | None, limit: int, annotator: str | None, only: Only | None
+        self, before: int | None, limit: int, annotator: str | None, only: Only | None, part: str = ""
     ) -> Future[dict[str, Any]]:
-        """List earlier answers, newest first."""
+        """List earlier answers, newest first; with ``part``, those to items that have it in their names."""
         return self._jobs.call(
-            lambda: views.history(self._ledger, self.names, self._classes, before, limit, annotator, only)
+            lambda: views.history(self._ledger, self.names, self._classes, before, limit, annotator, only, part)
         )
 
     def guesses(self, class_: int | None, least: float, offset: int, limit: int) -> Future[dict[str, Any]]:
@@ -368,19 +369,27 @@ class LabelService:
 
     def _find_spread(self) -> None:
         def see(name: str, side: int) -> Sight:
-            if self._jobs.closing.is_set():
-                raise Unpicturable("the server is ending")
+            self._go_on()
             return self.items.see(name, side)
+
+        def read(name: str) -> Content:
+            self._go_on()
+            return self.items.read(name)
 
         left_out = self._ledger.reserve | self._gone
         ids = [item for item in range(len(self.names)) if item not in left_out]
         try:
-            found = spread(replace(self.items, see=see), ids, LOOKED_AT, self.project.settings.seed, names=self.names)
+            items = replace(self.items, see=see, read=read)
+            found = spread(items, ids, LOOKED_AT, self.project.settings.seed, names=self.names)
         except Exception:
-            LOG.exception("No spread of images was found: they are asked at random.")
+            LOG.exception("No spread was found: all are asked at random.")
             return
         with suppress(StoreError):  # the server is ending
             self._jobs.call(partial(setattr, self._queue, "spread", found))
+
+    def _go_on(self) -> None:
+        if self._jobs.closing.is_set():
+            raise Unpicturable("the server is ending")
 
     def _let_go(self) -> None:
         self._journal.close()

@@ -37,6 +37,7 @@ class TrainerState:
     restarts: int = 0
     error: str | None = None  # what it died of last; kept until it has finished an iteration again
     note: str | None = None
+    background: str | None = None  # what goes on beside all else, and how far it is
 
     def as_json(self) -> dict[str, Any]:
         """Return the part of the panel."""
@@ -46,17 +47,20 @@ class TrainerState:
             "restarts": self.restarts,
             "error": self.error,
             "note": self.note,
+            "background": self.background,
         }
 
 
-def trainer_command(project: Path, data: Path | None = None, named_model: str | None = None) -> list[str]:
+def trainer_command(
+    project: Path, data: Path | None = None, named_model: str | None = None, named_features: str | None = None
+) -> list[str]:
     """Return the command line of the trainer of a project; ``data`` is where files of named data sets lie.
 
-    ``named_model`` is the user's own model, as the user named it: the trainer runs no other code.
+    ``named_model`` and ``named_features`` are the user's own, as the user named them: the trainer runs no other code.
     """
     # -P: a file named torch.py in the folder where the server was started is not what is meant by torch
     command = [sys.executable, "-P", "-m", "deepbass.trainer", str(project)]
-    options = {"--data": data, "--model": named_model}
+    options = {"--data": data, "--model": named_model, "--features": named_features}
     return [*command, *(word for name, value in options.items() if value is not None for word in (name, str(value)))]
 
 
@@ -164,6 +168,10 @@ class TrainerProcess:
                 share=float(share) if isinstance(share, int | float) else None,
                 iteration=iteration if isinstance(iteration, int) else self._state.iteration,
             )
+        elif "background" in message:
+            share = message.get("share")
+            under_way = isinstance(share, int | float) and share < 1
+            self._change(background=f"{_short(message['background'])}: {share:.0%}" if under_way else None)
         elif "note" in message:
             self._change(note=_short(message["note"]))
 

@@ -38,9 +38,12 @@ def history(
     limit: int,
     annotator: str | None,
     only: Only | None,
+    part: str = "",
 ) -> dict[str, Any]:
-    """List earlier answers, newest first."""
-    acts = ledger.history(before, limit + 1, annotator, only)
+    """List earlier answers, newest first; with ``part``, those to items that have it in their names."""
+    sought = part.casefold()
+    wanted = (lambda item: sought in names[item].casefold()) if sought else None
+    acts = ledger.history(before, limit + 1, annotator, only, wanted)
     rows = [
         {
             **act_json(act, names, classes),

@@ -87,7 +87,7 @@ export function createActs({ outbox, api, store, onGiven, onUndone, onChanged, o
       const last = await api.last();
       if (!last) return "There is nothing left to undo.";
       const { project } = store.get();
-      const act = { ...last, name: last.name ?? `image ${last.item}`, answer: inWords(project, last) };
+      const act = { ...last, name: last.name ?? `${store.get().project.kind} ${last.item}`, answer: inWords(project, last) };
       return { acts: [act], words: act.answer };
     } catch (error) {
       const offline = !(error instanceof ApiError) || error.status === 0;

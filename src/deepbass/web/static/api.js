@@ -10,8 +10,14 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {ClassName & {labels: number}} CountedClass
  * @typedef {ClassName & {existing: boolean, change: number|null}} AddedClass
  * @typedef {{change: number, labels: number}} ClassChange change: the number by which it is taken back
- * @typedef {{name: string, id?: string, items: number, classes: ClassName[], annotator: string, several: boolean,
+ * @typedef {{name: string, id?: string, kind: import("./words.js").Kind, items: number, classes: ClassName[], annotator: string, several: boolean,
  *   target: number|null, audit: number, twice: number, login: boolean}} Project
+ *
+ * @typedef {string|number|null} Cell of a table; null: nothing is there
+ * @typedef {[string, Cell]} Column its name, and what stands in it
+ * @typedef {{kind: "text", text: string, beside: Column[], characters: number}} TextContent characters: of all of it
+ * @typedef {{kind: "row", cells: Column[], columns: number}} RowContent columns: how many there are
+ * @typedef {TextContent|RowContent|{kind: "text"|"row", problem: string}} Content
  *
  * @typedef {{item: number, name: string}} Question
  * @typedef {{questions: Question[], empty: string|null}} Questions empty: why there is nothing to ask
@@ -49,7 +55,8 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {{verdict: "unknown"|"not useful yet"|"useful"|"good enough", why: string, way: string|null,
  *   commonest: number|null}} Worth what the model is worth, why, and what is left to do; commonest: the error of always
  *   saying the commonest class
- * @typedef {{doing: string, share: number|null, restarts: number, error: string|null, note?: string|null}} Trainer
+ * @typedef {{doing: string, share: number|null, restarts: number, error: string|null, note?: string|null,
+ *   background?: string|null}} Trainer
  * @typedef {{labels: number, by_class: ByClass, answers: number, skipped: number, unsure: number, flagged: number,
  *   flagged_labels: number, threshold: number, pseudo: number, known_to_model: number, iteration: number,
  *   median_seconds: number|null, audit: Audit|null, target: number|null, good_enough: string|null, standstill: string|null,
@@ -158,6 +165,11 @@ export function createApi(onReach) {
 /** Make the address of a picture. @param {number} item @param {number} side its longer side at most */
 export function pictureAddress(item, side) {
   return `/image/${item}?side=${side}`;
+}
+
+/** Make the address of what a text or row says. @param {number} item @param {"whole"|"short"} part */
+export function contentAddress(item, part) {
+  return `/content/${item}?part=${part}`;
 }
 
 /** @param {string} path @param {object|undefined} body @param {AbortSignal} signal */

@@ -1,10 +1,9 @@
-/** The view that asks: one picture, one key, the next picture. */
+/** The view that asks: one item, one key, the next item. */
 
 import { action, button, el, named, put, say } from "./dom.js";
 import { createPicker } from "./classes.js";
-import { createStage } from "./stage.js";
 import { className, hasModel } from "./store.js";
-import { counted, listed, percent } from "./words.js";
+import { capital, counted, listed, percent } from "./words.js";
 
 const OLD = 60_000; // milliseconds in the background after which questions in hand are asked for again
 const RENEW = 240_000; // well within the ten minutes for which a question is ours
@@ -24,7 +23,9 @@ export function createAskView(app) {
   let sawGuess = false;
   let active = false;
 
-  const stage = createStage({ pictures: app.pictures, onShown: startClock, onZoom: (on) => press(zoomButton, on) });
+  const { kind } = store.get().project;
+  const reading = kind !== "image"; // then Space reads on, and another key skips
+  const stage = app.showing.stage({ onShown: startClock, onZoom: (on) => press(zoomButton, on) });
   const caption = el("p", { class: "caption" });
   const hint = el("div", { class: "suggestion" });
   const start = el("p", { class: "start", role: "note" });
@@ -34,14 +35,14 @@ export function createAskView(app) {
     change: { add: app.addClass, edit: () => app.classDialog.open() },
   });
 
-  const zoomButton = action("Zoom", "Z", "Z", toggleZoom, { "aria-pressed": "false" });
+  const zoomButton = action(reading ? "Larger" : "Zoom", "Z", "Z", toggleZoom, { "aria-pressed": "false" });
   const flagButton = action("Flag", "F", "F", flag, { "aria-pressed": "false" });
   const guessButton = action("Show guess", "G", "G", () => void showGuess(), { "aria-pressed": "false" });
   const fullButton = action("Full screen", "⇧F", "Shift+F", toggleFull, { "aria-pressed": "false" });
   fullButton.hidden = !document.fullscreenEnabled;
   const actions = el(
     "div", { class: "actions", role: "group", "aria-label": "Other answers and tools" },
-    action("Skip", "Space", "Space", () => answer("skip")),
+    action("Skip", reading ? "S" : "Space", reading ? "S" : "Space", () => answer("skip")),
     action("Don’t know", "D", "D", () => answer("unsure")),
     action("Undo", "U", "U Backspace Control+Z", () => void acts.undo()),
     flagButton, guessButton, zoomButton, fullButton,
@@ -69,12 +70,12 @@ export function createAskView(app) {
     press(guessButton, false);
     root.classList.toggle("idle", !question);
     nothing.hidden = Boolean(question);
-    stage.show(question ? question.item : null, question ? `Image to label: ${question.name}` : "");
+    stage.show(question ? question.item : null, question ? `${capital(kind)} to label: ${question.name}` : "");
     put(caption, question && named(question.name));
     drawFlag();
     if (question) {
       const done = (store.get().panel?.labels ?? 0) + app.unsentLabels();
-      announce(`Image ${question.name}. ${counted(done, "label")} given.`);
+      announce(`${capital(kind)} ${question.name}. ${counted(done, "label")} given.`);
     } else {
       explain();
     }
@@ -102,12 +103,12 @@ export function createAskView(app) {
     } else if (reach !== "ok") {
       put(
         nothing,
-        el("h3", {}, "No more images in hand"),
+        el("h3", {}, `No more ${kind}s in hand`),
         el("p", {}, "The next ones come as soon as the server can be reached. Your answers are kept in this browser."),
         again,
       );
     } else {
-      put(nothing, el("p", { class: "loading" }, "Loading the next images…"));
+      put(nothing, el("p", { class: "loading" }, `Loading the next ${kind}s…`));
     }
   }
 
@@ -185,8 +186,9 @@ export function createAskView(app) {
     if (feed.current()?.item !== question.item) return;
     press(guessButton, true);
     if (!its) {
-      put(hint, "The model has no guess for this image yet.");
-      announce("The model has no guess for this image yet.");
+      const none = `The model has no guess for this ${kind} yet.`;
+      put(hint, none);
+      announce(none);
       return;
     }
     guess = its;
@@ -263,7 +265,8 @@ export function createAskView(app) {
         const id = picker.classOf(key);
         return id === undefined ? false : label(id);
       },
-      space: () => answer("skip"),
+      [reading ? "s" : "space"]: () => answer("skip"),
+      ...stage.keys,
       d: () => answer("unsure"),
       g: () => void showGuess(),
       f: flag,

@@ -7,8 +7,8 @@ const SLOW = 250; // milliseconds until "Saving…" is said: below that it would
 
 /** @typedef {ReturnType<typeof createBar>} Bar */
 
-/** @param {{pictures: import("./pictures.js").Pictures, onUndo: () => void}} options */
-export function createBar({ pictures, onUndo }) {
+/** @param {{showing: import("./showing.js").Showing, onUndo: () => void}} options */
+export function createBar({ showing, onUndo }) {
   let item = /** @type {number|null} */ (null);
   let timer = 0;
   const echo = el("div", { class: "echo" });
@@ -29,7 +29,7 @@ export function createBar({ pictures, onUndo }) {
       item = group.acts.length === 1 ? first.item : null;
       put(
         echo,
-        item !== null && pictures.copy(item),
+        item !== null && showing.copy(item),
         el("span", { class: "texts" },
           el("bdi", { class: "name last", title: group.words }, group.words), el("span", { class: "note" })),
         button({ label: "Undo", class: "link", click: onUndo, "aria-label": `Undo: ${group.words}` }),

@@ -171,7 +171,8 @@ export function createClassDialog({ store, api, acts, outbox, keys, announce }) 
     const submit = el("button", { type: "submit", class: "plain danger" });
 
     function tell() {
-      const cost = `${counted(told, "answer")} will no longer count; the images are asked again.`;
+      const things = `${store.get().project.kind}s`;
+      const cost = `${counted(told, "answer")} will no longer count; the ${things} are asked again.`;
       say(effect, told ? cost : "No answer has this class: nothing is lost.");
       say(submit, told ? `Remove “${name}” and let ${counted(told, "answer")} go` : `Remove “${name}”`);
     }

@@ -9,7 +9,7 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /**
  * @typedef {string|number|boolean|null|undefined} Value true sets an attribute, false and nothing leave it out
- * @typedef {"autocomplete"|"class"|"datetime"|"download"|"hidden"|"href"|"id"|"max"|"maxlength"|"min"|"name"
+ * @typedef {"autocomplete"|"class"|"datetime"|"dir"|"download"|"hidden"|"href"|"id"|"max"|"maxlength"|"min"|"name"
  *   |"placeholder"|"role"|"scope"|"spellcheck"|"step"|"tabindex"|"title"|"type"|"value"|`aria-${string}`
  *   |`data-${string}`} AttributeName
  * @typedef {{[K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void}} Listeners

@@ -4,19 +4,32 @@ import { el, put, say, soft } from "./dom.js";
 import { hasModel } from "./store.js";
 import { counted, number, percent, reason } from "./words.js";
 
-/** @type {{format: string, title: string, text: string}[]} */
-const FORMATS = [
+/** @typedef {import("./words.js").Kind} Kind */
+
+/** What an item brings along in tables. @type {Record<Kind, string>} */
+const ALONG = { image: "", text: " and the text", row: " and its columns" };
+
+/** @param {Kind} kind @returns {{format: string, title: string, text: string}[]} */
+const formatsOf = (kind) => [
   { format: "csv", title: "CSV table",
-    text: "One row per image: name, label, who gave it and why. For spreadsheets and pandas." },
+    text: `One line per ${kind}: name, label, who gave it and why${ALONG[kind]}. For spreadsheets and pandas.` },
   { format: "jsonl", title: "JSON lines",
-    text: "One image per line, with all that was said about it: everyone’s answers, skips, flags, the model’s guess." },
+    text: `One ${kind} per line, with all that was said about it: everyone’s answers, skips, flags, the model’s guess.` },
   { format: "label-studio", title: "Label Studio",
     text: "JSON that Label Studio can import: people’s labels as annotations, the model’s guesses as predictions." },
-  { format: "imagefolder", title: "Image folder (zip)",
-    text: "The images in a folder per class, people’s apart from the model’s. For torchvision, fastai and Keras." },
+  ...FOLDERS[kind],
   { format: "model", title: "Model (zip)",
     text: "The newest model: its weights (safetensors), settings, classes and estimated error." },
 ];
+
+/** @type {Record<Kind, {format: string, title: string, text: string}[]>} */
+const FOLDERS = {
+  image: [{ format: "imagefolder", title: "Image folder (zip)",
+    text: "The images in a folder per class, people’s apart from the model’s. For torchvision, fastai and Keras." }],
+  text: [{ format: "textfolder", title: "Text folder (zip)",
+    text: "A file per text in a folder per class, people’s apart from the model’s. For deepbass, scikit-learn and others." }],
+  row: [],
+};
 
 const NO_MODEL = "There is no model yet: training starts when every class has a few labels.";
 
@@ -31,6 +44,7 @@ export function createExportView({ store, api, outbox }) {
   let timer = 0; // until the numbers are asked for again
   let loading = 0; // rises with every load, so that an old one's answer is dropped
 
+  const { kind } = store.get().project;
   const warning = el("p", { class: "problem", role: "status" });
   const list = el("ul", { class: "exports" });
   const people = el("input", { type: "radio", name: "guesses", value: "none", change: draw });
@@ -95,10 +109,10 @@ export function createExportView({ store, api, outbox }) {
     if (!trained) people.checked = true;
     say(least, now ? sureness(now.confidence) : "sure enough");
     slider.setAttribute("aria-valuetext", least.textContent ?? "");
-    say(level, !trained ? NO_MODEL : now ? describe(now) : "");
+    say(level, !trained ? NO_MODEL : now ? describe(now, kind) : "");
     level.classList.toggle("soft", people.checked);
     const query = people.checked ? "?guesses=none" : now ? `?guesses=${now.confidence}` : "";
-    put(list, FORMATS.map(({ format, title, text }) => {
+    put(list, formatsOf(kind).map(({ format, title, text }) => {
       const there = format !== "model" || trained;
       const address = `/api/export/${format}${format === "model" ? "" : query}`;
       return el("li", {},
@@ -141,9 +155,9 @@ function sureness(confidence) {
   return confidence > 0 ? `at least ${percent(confidence)} sure` : "sure or unsure: all of them";
 }
 
-/** Say how many guesses are so sure, and how many of them to expect wrong. @param {GuessLevel} level */
-function describe({ guesses, n, errors, estimate, low, high }) {
-  const many = `${counted(guesses, "guess", "guesses")} on images without a label.`;
+/** Say how many guesses are so sure, and how many of them to expect wrong. @param {GuessLevel} level @param {Kind} kind */
+function describe({ guesses, n, errors, estimate, low, high }, kind) {
+  const many = `${counted(guesses, "guess", "guesses")} on ${kind}s without a label.`;
   if (estimate === null || low === null || high === null) {
     return `${many} How many of them are wrong is not known yet: no test question is answered that the model is this `
       + "sure of.";

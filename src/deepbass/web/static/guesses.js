@@ -3,7 +3,6 @@
 import { action, button, el, named, put, say, soft } from "./dom.js";
 import { createChoice } from "./choice.js";
 import { createPicker } from "./classes.js";
-import { thumbnail } from "./pictures.js";
 import { createSelection } from "./selection.js";
 import { className } from "./store.js";
 import { capital, counted, number, percent, reason } from "./words.js";
@@ -15,9 +14,10 @@ const ARROWS = ["arrowleft", "arrowright", "arrowup", "arrowdown"];
 /** @typedef {import("./api.js").GuessRow} GuessRow */
 
 /** @param {import("./main.js").App} app @returns {import("./router.js").View & {onRanking: () => void}} */
-export function createGuessesView({ store, api, acts, outbox, look, announce, hint }) {
+export function createGuessesView({ store, api, acts, outbox, look, announce, hint, showing }) {
   /** @type {Map<number, GuessRow>} */
   let shown = new Map();
+  const things = `${store.get().project.kind}s`;
   let kind = 0; // the class whose guesses are shown
   let all = false; // or only those of at least the threshold
   let total = 0;
@@ -37,7 +37,7 @@ export function createGuessesView({ store, api, acts, outbox, look, announce, hi
   const onLeave = () => root.focus({ preventScroll: true });
   const picker = createPicker({ store, label: "It is in truth", onPick: correct, onLeave });
   const tools = el(
-    "div", { class: "tools", role: "group", "aria-label": "What to do with the chosen images" },
+    "div", { class: "tools", role: "group", "aria-label": `What to do with the chosen ${things}` },
     count,
     el("div", { class: "actions" },
       action("Confirm", "C", "C", confirm), action("Not this class", "V", "V", veto),
@@ -62,7 +62,7 @@ export function createGuessesView({ store, api, acts, outbox, look, announce, hi
   /** Say which guesses these are. @param {number|undefined} threshold undefined: the server has not said it yet */
   function drawWords(threshold) {
     const sure = threshold === undefined ? "sure enough" : `at least ${percent(threshold)} sure`;
-    say(intro, `${all ? "All guesses" : `Guesses ${sure}`} on images without a label, most doubtful first. Choose some `
+    say(intro, `${all ? "All guesses" : `Guesses ${sure}`} on ${things} without a label, most doubtful first. Choose some `
       + "by clicking, dragging or with Shift; then confirm them, correct them, or say “Not this class”.");
     which.name("sure", capital(sure));
     which.set(all ? "all" : "sure");
@@ -109,7 +109,7 @@ export function createGuessesView({ store, api, acts, outbox, look, announce, hi
     more.hidden = !fresh.length || shown.size >= total;
     sight.unobserve(more);
     sight.observe(more); // and so hear at once if it is in sight still
-    const none = all ? "The model guesses this class of no image." :
+    const none = all ? `The model guesses this class of no ${store.get().project.kind}.` :
       `The model has no guess of this class that it is at least ${percent(threshold)} sure of.`;
     say(empty, shown.size ? "" : none);
     drawTools();
@@ -124,7 +124,7 @@ export function createGuessesView({ store, api, acts, outbox, look, announce, hi
       type: "button", class: "face", "aria-pressed": "false", tabindex: "-1", title: name,
       "aria-label": `${name}, ${sure} sure`, click: (event) => { selection.rove(node); selection.click(item, event); },
       dblclick: () => open(item),
-    }, thumbnail(item, 128, ""));
+    }, showing.thumbnail(item, 128, ""));
     const node = el(
       "li", { class: "tile", "data-item": item }, press,
       el("div", { class: "under" }, single("✓", "Confirm", () => giveEach([item], "label", null)),
@@ -147,7 +147,7 @@ export function createGuessesView({ store, api, acts, outbox, look, announce, hi
     const n = selection.chosen().length;
     tools.classList.toggle("none", n === 0);
     const name = className(store.get().project, kind);
-    say(count, n ? `${counted(n, "image")} chosen, guessed ${name}` : shown.size ? "Nothing chosen" : "");
+    say(count, n ? `${counted(n, store.get().project.kind)} chosen, guessed ${name}` : shown.size ? "Nothing chosen" : "");
     tools.hidden = shown.size === 0;
   }
 
@@ -163,7 +163,7 @@ export function createGuessesView({ store, api, acts, outbox, look, announce, hi
   function giveEach(items, act, id) {
     const guesses = items.flatMap((item) => shown.get(item) ?? []);
     if (!guesses.length) {
-      hint("Choose images first.");
+      hint(`Choose ${things} first.`);
       return;
     }
     const { project } = store.get();

@@ -3,9 +3,8 @@
 import { button, el, named, put, say, soft } from "./dom.js";
 import { inWords } from "./acts.js";
 import { createChoice } from "./choice.js";
-import { thumbnail } from "./pictures.js";
 import { className } from "./store.js";
-import { moment, reason } from "./words.js";
+import { capital, moment, reason } from "./words.js";
 
 const PAGE = 50;
 /** @type {import("./choice.js").Option[]} */
@@ -16,11 +15,13 @@ const ONLY = [["", "All"], ["flagged", "Flagged"], ["unsure", "Don’t know"], [
 /** @typedef {import("./api.js").HistoryRow} Row */
 
 /** @param {import("./main.js").App} app @returns {import("./router.js").View} */
-export function createHistoryView({ store, api, acts, outbox, look }) {
+export function createHistoryView({ store, api, acts, outbox, look, showing }) {
   /** @type {Map<string, Row>} */
   let rows = new Map(); // the newest of an item and a person
   let who = "me";
   let only = "";
+  let sought = ""; // part of the names of items
+  let timer = 0; // until what is typed is looked for
   /** @type {Set<number>} */
   let unflagged = new Set(); // items whose newest flag was removed
   let before = /** @type {number|null} */ (null);
@@ -33,11 +34,21 @@ export function createHistoryView({ store, api, acts, outbox, look }) {
   const more = button({ label: "Show more", class: "plain more", click: () => void load(false) });
   const whose = createChoice("Whose", "who", WHO, (value) => go(value, only));
   const which = createChoice("Which", "only", ONLY, (value) => go(who, value));
+  const search = el("input", {
+    type: "search", placeholder: "Search by name", "aria-label": "Search by name", autocomplete: "off",
+    spellcheck: "false", maxlength: 200, input: () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        sought = search.value.trim();
+        void load(true);
+      }, 250);
+    },
+  });
   const root = el(
     "section", { class: "view history", "aria-labelledby": "history-title", tabindex: "-1" },
     el("h2", { id: "history-title" }, "Answers"),
     soft("Every answer can be changed at any time; the earlier one stays on record."),
-    el("div", { class: "choices" }, whose.root, which.root),
+    el("div", { class: "choices" }, whose.root, which.root, search),
     list, empty, more,
   );
   const sight = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && void load(false));
@@ -54,7 +65,7 @@ export function createHistoryView({ store, api, acts, outbox, look }) {
     const mine = (loading += 1);
     try {
       await outbox.drained();
-      const answer = await api.history({ before: afresh ? null : before, limit: PAGE, who, only });
+      const answer = await api.history({ before: afresh ? null : before, limit: PAGE, who, only, name: sought });
       if (mine !== loading) return;
       if (afresh) clear();
       take(answer);
@@ -88,9 +99,10 @@ export function createHistoryView({ store, api, acts, outbox, look }) {
     sight.unobserve(more);
     sight.observe(more); // and so hear at once if it is in sight still
     say(empty, rows.size ? "" : "There are no such answers.");
+    if (!rows.size && sought) say(empty, `No answer is about a name with “${sought}” in it.`);
   }
 
-  /** Show a row, unless a newer answer of the same person to the same image is there. @param {Row} row */
+  /** Show a row, unless a newer answer of the same person to the same item is there. @param {Row} row */
   function show(row) {
     const key = `${row.item} ${row.annotator}`;
     const newer = rows.get(key);
@@ -110,7 +122,7 @@ export function createHistoryView({ store, api, acts, outbox, look }) {
     const other = row.label !== null && row.label !== row.class;
     return el(
       "li", { "data-item": row.item, "data-key": `${row.item} ${row.annotator}` },
-      thumbnail(row.item, 64, `Image ${row.name}`),
+      showing.thumbnail(row.item, 64, `${capital(project.kind)} ${row.name}`),
       el("div", { class: "what" },
         el("span", {}, named(inWords(project, row), "answer"), flagged && el("span", { class: "mark" }, "flagged")),
         other && el("span", { class: "soft" }, "counts as ", named(className(project, row.label))),
@@ -166,6 +178,7 @@ export function createHistoryView({ store, api, acts, outbox, look }) {
       who = person === "all" ? "all" : "me";
       only = ONLY.some(([value]) => value === kind) ? kind : "";
       whose.root.hidden = !store.get().project.several;
+      search.value = sought = "";
       whose.set(who);
       which.set(only);
       clear();

@@ -1,8 +1,8 @@
-/** A dialog to look at one image closely and give it another answer. */
+/** A dialog to look at one item closely and give it another answer. */
 
 import { action, button, el, named, put } from "./dom.js";
 import { createPicker } from "./classes.js";
-import { createStage } from "./stage.js";
+import { capital } from "./words.js";
 
 /**
  * @typedef {{item: number, name: string, text: import("./dom.js").Child, chosen: number|null}} Sight what is looked at,
@@ -13,18 +13,19 @@ import { createStage } from "./stage.js";
  */
 
 /** @param {import("./main.js").Shared} app */
-export function createLook({ store, acts, keys, pictures }) {
+export function createLook({ store, acts, keys, showing }) {
   let looking = /** @type {Looking|null} */ (null);
   let sight = /** @type {Sight|null} */ (null);
+  const { kind } = store.get().project;
 
   const onZoom = (/** @type {boolean} */ on) => zoomButton.setAttribute("aria-pressed", String(on));
-  const stage = createStage({ pictures, onZoom });
+  const stage = showing.stage({ onZoom });
   const title = el("h2", { id: "look-title" });
   const text = el("p", { class: "soft" });
   const picker = createPicker({ store, label: "Classes", onPick: pick, onLeave: () => dialog.focus() });
   const vetoButton = action("Not this class", "V", "V", veto);
   const unsureButton = action("Don’t know", "D", "D", unsure);
-  const zoomButton = action("Zoom", "Z", "Z", () => stage.zoom(!stage.isZoomed()), { "aria-pressed": "false" });
+  const zoomButton = action(kind === "image" ? "Zoom" : "Larger", "Z", "Z", () => stage.zoom(!stage.isZoomed()), { "aria-pressed": "false" });
   const flagButton = action("Flag", "F", "F", flag, { "aria-pressed": "false" });
   const dialog = el(
     "dialog", { class: "look", "aria-labelledby": "look-title", close: onClose, tabindex: "-1" },
@@ -40,7 +41,7 @@ export function createLook({ store, acts, keys, pictures }) {
     put(title, named(sight.name));
     put(text, sight.text);
     picker.mark(sight.chosen);
-    stage.show(sight.item, `Image ${sight.name}`);
+    stage.show(sight.item, `${capital(kind)} ${sight.name}`);
     flagButton.setAttribute("aria-pressed", String(acts.isFlagged(sight.item)));
     vetoButton.hidden = !looking?.veto;
     unsureButton.hidden = !looking?.unsure;
@@ -57,7 +58,7 @@ export function createLook({ store, acts, keys, pictures }) {
     draw();
   }
 
-  /** Do it to the image in sight, and go on to the next; close after the last. @param {(item: number) => void} work */
+  /** Do it to the item in sight, and go on to the next; close after the last. @param {(item: number) => void} work */
   function settle(work) {
     if (!sight || !looking || !stage.isSeen()) return;
     const at = place();
@@ -105,6 +106,7 @@ export function createLook({ store, acts, keys, pictures }) {
   }
 
   keys.hold(dialog, {
+    ...stage.keys,
     digit: (/** @type {string} */ key) => {
       const id = picker.classOf(key);
       return id === undefined ? false : pick(id);
@@ -123,7 +125,7 @@ export function createLook({ store, acts, keys, pictures }) {
 
   return {
     dialog,
-    /** Open at an image. @param {number} item @param {Looking} how */
+    /** Open at an item. @param {number} item @param {Looking} how */
     open(item, how) {
       looking = how;
       sight = how.list().find((one) => one.item === item) ?? null;

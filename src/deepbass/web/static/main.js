@@ -20,9 +20,9 @@ import { createModelView } from "./model.js";
 import { createAnnouncer, createHint, createNotices } from "./notices.js";
 import { createOutbox } from "./outbox.js";
 import { createPanel } from "./panel.js";
-import { createPictures } from "./pictures.js";
 import { createRouter, drawHead } from "./router.js";
 import { createSettleView } from "./settle.js";
+import { createShowing } from "./showing.js";
 import { createStore } from "./store.js";
 import { counted, reason } from "./words.js";
 
@@ -34,7 +34,7 @@ import { counted, reason } from "./words.js";
  * What every view gets. announce: speak to screen readers; hint: say quietly; unsentLabels: how many wait to be sent.
  * @typedef {{store: import("./store.js").Store, api: import("./api.js").Api, feed: import("./feed.js").Feed,
  *   acts: import("./acts.js").Acts, outbox: import("./outbox.js").Outbox, bar: import("./bar.js").Bar,
- *   pictures: import("./pictures.js").Pictures, keys: import("./keys.js").Keys, announce: (text: string) => void,
+ *   showing: import("./showing.js").Showing, keys: import("./keys.js").Keys, announce: (text: string) => void,
  *   hint: (text: string) => void, addClass: (name: string) => Promise<import("./api.js").AddedClass>,
  *   unsentLabels: () => number}} Shared
  * @typedef {Shared & {look: import("./look.js").Look, classDialog: import("./class_dialog.js").ClassDialog}} App
@@ -69,12 +69,13 @@ async function start() {
   const notices = createNotices();
   const { region, announce } = createAnnouncer();
   const hint = createHint();
-  const pictures = createPictures();
+  const showing = createShowing(project.kind);
+  document.body.dataset.kind = project.kind;
   const connection = createConnection({ store, notices, onRetry, onBack });
   heard = connection.heard;
   let same = true; // whether this is the server that the page came from, with the same project and person
 
-  const warm = (/** @type {import("./api.js").Question} */ { item }) => void pictures.get(item, ask.stage.side());
+  const warm = (/** @type {import("./api.js").Question} */ { item }) => showing.warm(item, ask.stage.side());
   const feed = createFeed({ api, warm, onChange: () => ask.draw() });
   /** @type {import("./outbox.js").Outbox} */
   const outbox = createOutbox({
@@ -90,7 +91,7 @@ async function start() {
     onSettled,
     onElsewhere,
   });
-  const bar = createBar({ pictures, onUndo: () => void acts.undo() });
+  const bar = createBar({ showing, onUndo: () => void acts.undo() });
   const panel = createPanel({ store, onTest: () => void testNow() });
   const acts = createActs({
     outbox, api, store, onGiven, onUndone, onChanged: bar.changed, onChangeUndone, onNote: bar.note,
@@ -103,7 +104,7 @@ async function start() {
     "?": () => help.open(),
   }), (key) => hint(`${key} does nothing here. ? shows the keys.`));
 
-  const shared = { store, api, feed, acts, outbox, pictures, bar, keys, announce, hint, addClass, unsentLabels };
+  const shared = { store, api, feed, acts, outbox, showing, bar, keys, announce, hint, addClass, unsentLabels };
   const look = createLook(shared);
   const classDialog = createClassDialog(shared);
   const app = { ...shared, look, classDialog };

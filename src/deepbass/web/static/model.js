@@ -1,9 +1,8 @@
 /** What the test questions show of the model, class by class, and its mistakes: to look at, and to correct. */
 
 import { button, el, named, put, say, soft } from "./dom.js";
-import { thumbnail } from "./pictures.js";
 import { className } from "./store.js";
-import { counted, number, percent, reason } from "./words.js";
+import { capital, counted, number, percent, reason } from "./words.js";
 
 const MATRIX = 30; // classes up to which all pairs are shown; of more, those that are confused
 const PAIRS = 20;
@@ -14,7 +13,7 @@ const PAIRS = 20;
  */
 
 /** @param {import("./main.js").App} app @returns {import("./router.js").View} */
-export function createModelView({ store, api, acts, outbox, look }) {
+export function createModelView({ store, api, acts, outbox, look, showing }) {
   /** @type {Map<number, Mistake>} */
   let mistakes = new Map();
   let loading = 0;
@@ -23,7 +22,7 @@ export function createModelView({ store, api, acts, outbox, look }) {
   const matrix = el("div", { class: "confusion" });
   const list = el("ol", { class: "answers" });
   const wrong = el("section", { class: "mistakes", hidden: true }, el("h3", {}, "Its mistakes"),
-    soft("Images that the model gets wrong, of the test questions. Where it is right and the answer is not, change the "
+    soft(`${capital(store.get().project.kind)}s that the model gets wrong, of the test questions. Where it is right and the answer is not, change the `
       + "answer; change no other, for the model is measured with them."), list);
   const empty = el("p", { class: "empty" });
   const root = el(
@@ -59,7 +58,7 @@ export function createModelView({ store, api, acts, outbox, look }) {
     const said = guess === null ? "a class that was removed" : named(className(project, guess), "answer");
     return el(
       "li", { "data-item": item },
-      thumbnail(item, 64, `Image ${name}`),
+      showing.thumbnail(item, 64, `${capital(project.kind)} ${name}`),
       el("div", { class: "what" },
         el("span", {}, "Answer: ", named(className(project, label), "answer")),
         el("span", {}, "Model: ", said), named(name, "soft file")),

@@ -58,7 +58,7 @@ export function createPanel({ store, onTest }) {
     drawNumbers(numbers, panel);
     drawError(error.content, panel);
     test.hidden = project.audit === 0;
-    drawTrainer(trainer.content, panel);
+    drawTrainer(trainer.content, panel, project.kind);
     drawBalance(balance.content, project, panel);
     people.root.hidden = panel.people.length < 2;
     put(people.content, el("ul", { class: "people" }, panel.people.map((one) =>
@@ -145,16 +145,17 @@ function drawError(node, panel) {
   );
 }
 
-/** @param {HTMLElement} node @param {Panel} panel */
-function drawTrainer(node, panel) {
-  const { doing, share, restarts, error, note } = panel.trainer;
+/** @param {HTMLElement} node @param {Panel} panel @param {import("./words.js").Kind} kind */
+function drawTrainer(node, panel, kind) {
+  const { doing, share, restarts, error, note, background } = panel.trainer;
   const often = restarts === 1 ? "once" : `${restarts} times`;
   const where = panel.iteration ? `, round ${number(panel.iteration)}` : "";
   put(
     node,
-    el("p", { class: "doing" }, capital(`${DOING[doing] ?? (doing || "not running")}${where}`)),
+    el("p", { class: "doing" }, capital(`${(DOING[doing] ?? (doing || "not running")).replaceAll("images", `${kind}s`)}${where}`)),
     el("progress", { max: 1, value: typeof share === "number" ? share : 0, "aria-label": "Progress of this step" }),
     panel.known_to_model ? soft(`The model knows ${counted(panel.known_to_model, "label")}.`) : null,
+    background ? soft(named(capital(background))) : null,
     note ? soft(named(note)) : null,
     restarts ? soft(`It stopped and was started again ${often}. No label is lost.`) : null,
     error ? el("p", { class: "problem" }, named(error)) : null,

@@ -2,14 +2,11 @@
 
 import { button, el, named, put, say, soft } from "./dom.js";
 import { createPicker } from "./classes.js";
-import { thumbnail } from "./pictures.js";
 import { className } from "./store.js";
-import { number, reason } from "./words.js";
-
-const HEADS = ["People", "Images both answered", "Kappa"];
+import { capital, number, reason } from "./words.js";
 
 /** @param {import("./main.js").App} app @returns {import("./router.js").View} */
-export function createSettleView({ store, api, acts, outbox, announce }) {
+export function createSettleView({ store, api, acts, outbox, announce, look, showing }) {
   let chosen = /** @type {number|null} */ (null); // the item for which the class list is open
   /** @type {Map<number, import("./api.js").Disagreement>} */
   let items = new Map();
@@ -40,7 +37,7 @@ export function createSettleView({ store, api, acts, outbox, announce }) {
     items = new Map(answer.items.map((one) => [one.item, one]));
     put(list, answer.items.map(card));
     say(empty, answer.items.length ? "" : "People agree on everything they were both asked.");
-    put(agreement, answer.agreement.length ? table(answer.agreement) : null);
+    put(agreement, answer.agreement.length ? table(answer.agreement, store.get().project.kind) : null);
   }
 
   /** @param {import("./api.js").Disagreement} disagreement */
@@ -49,7 +46,7 @@ export function createSettleView({ store, api, acts, outbox, announce }) {
     const said = [...new Set(answers.map((one) => one.class))];
     return el(
       "li", { class: "card", "data-item": item },
-      thumbnail(item, 192, `Image ${name}`),
+      showing.thumbnail(item, 192, `${capital(project.kind)} ${name}`),
       el("div", {},
         named(name, "file soft"),
         el("ul", { class: "said" }, answers.map((one) =>
@@ -58,11 +55,26 @@ export function createSettleView({ store, api, acts, outbox, announce }) {
           said.map((id) => button({
             label: ["It is ", named(className(project, id))], class: "action", click: () => settle(item, id),
           })),
-          button({ label: "Another class…", class: "action", click: () => openPicker(item) }))),
+          button({ label: "Another class…", class: "action", click: () => openPicker(item) }),
+          button({ label: "Look closer…", class: "action", click: () => open(item) }))),
     );
   }
 
   const cardOf = (/** @type {number} */ item) => list.querySelector(`[data-item="${item}"]`);
+
+  /** Look at all of it, and settle it there. @param {number} item */
+  function open(item) {
+    look.open(item, {
+      list: () => [...items.values()].map((one) => ({
+        item: one.item, name: one.name, chosen: null,
+        text: one.answers.flatMap(({ annotator, class: id }, place) =>
+          [place ? ", " : "", named(annotator), ": ", named(className(store.get().project, id))]),
+      })),
+      pick: settle,
+      unsure: null,
+      veto: null,
+    });
+  }
 
   /** @param {number} item */
   function openPicker(item) {
@@ -88,13 +100,14 @@ export function createSettleView({ store, api, acts, outbox, announce }) {
   return { root, title: "Disagreements", show: () => void load(), hide() {}, refresh: () => void load(), keys: {} };
 }
 
-/** @param {import("./api.js").Agreement[]} rows */
-function table(rows) {
+/** @param {import("./api.js").Agreement[]} rows @param {import("./words.js").Kind} kind */
+function table(rows, kind) {
+  const heads = ["People", `${capital(kind)}s both answered`, "Kappa"];
   return [
     el("h3", {}, "Agreement"),
     soft("Cohen’s kappa: 1 is full agreement, 0 no more than chance would give."),
     el("table", {},
-      el("thead", {}, el("tr", {}, HEADS.map((text) => el("th", { scope: "col" }, text)))),
+      el("thead", {}, el("tr", {}, heads.map((text) => el("th", { scope: "col" }, text)))),
       el("tbody", {}, rows.map(({ people, n, kappa }) => el("tr", {},
         el("th", { scope: "row" }, named(people[0]), " and ", named(people[1])),
         el("td", {}, number(n)), el("td", {}, kappa === null ? "–" : kappa.toFixed(2)))))),

@@ -3,24 +3,35 @@
 import { button, el, put, say } from "./dom.js";
 import { fit, sideFor } from "./pictures.js";
 
-const ZOOM = 3;
+const ZOOM = 3; // of a key or a double click
+const LARGEST = 12; // of the wheel
+const WHEEL = 1.0015; // per pixel that a wheel turns
 
 /**
- * @param {{pictures: import("./pictures.js").Pictures, onShown?: () => void, onZoom?: (on: boolean) => void}} options
- *   onShown: the picture can be seen, or it is clear that it cannot
+ * side: pixels to ask for; isSeen: whether the person has the item, or the news that there is none, before their eyes;
+ * keys: that move about in it.
+ * @typedef {{root: HTMLElement, show: (item: number|null, text?: string) => void, side: () => number,
+ *   zoom: (on: boolean) => void, isZoomed: () => boolean, isSeen: () => boolean,
+ *   keys: import("./keys.js").KeyMap}} Stage
  */
-export function createStage({ pictures, onShown = () => {}, onZoom = () => {} }) {
+
+/**
+ * @param {{pictures: import("./pictures.js").Pictures, tone: import("./tone.js").Tone, onShown?: () => void, onZoom?: (on: boolean) => void}} options
+ *   onShown: the picture can be seen, or it is clear that it cannot
+ * @returns {Stage}
+ */
+export function createStage({ pictures, tone, onShown = () => {}, onZoom = () => {} }) {
   let item = /** @type {number|null} */ (null);
   let alt = "";
   let image = /** @type {HTMLImageElement|null} */ (null);
-  let zoomed = false;
+  let scale = 1; // above 1, it is zoomed
   let seen = false;
   let length = 500; // of the frame's longer side
 
   const place = el("div", { class: "place" });
   const note = el("div", { class: "stage-note" });
   const scroll = el("div", { class: "scroll", tabindex: "-1" }, place);
-  const root = el("div", { class: "stage" }, scroll, note);
+  const root = el("div", { class: "stage" }, scroll, note, tone.tools());
 
   /** @returns {number} pixels to ask for; while the frame is hidden, as many as before */
   function side() {
@@ -64,7 +75,7 @@ export function createStage({ pictures, onShown = () => {}, onZoom = () => {} })
       image.alt = alt;
       put(place, image);
       layout();
-      if (zoomed) sharpen();
+      if (scale > 1) sharpen();
     }
     onShown();
   }
@@ -72,7 +83,7 @@ export function createStage({ pictures, onShown = () => {}, onZoom = () => {} })
   function layout() {
     if (!image) return;
     const [width, height] = [scroll.clientWidth, scroll.clientHeight];
-    if (width && height) fit(image, width, height, zoomed ? ZOOM : 1);
+    if (width && height) fit(image, width, height, scale);
   }
 
   /** Fetch more pixels where there may be more. */
@@ -80,12 +91,13 @@ export function createStage({ pictures, onShown = () => {}, onZoom = () => {} })
     if (!image || item === null || Math.max(image.naturalWidth, image.naturalHeight) < side()) return;
     const large = pictures.get(item, 2048);
     void large.ready.then(() => {
-      if (item !== large.item || large.state !== "ready" || !zoomed) return;
+      if (item !== large.item || large.state !== "ready" || scale === 1) return;
+      const { scrollLeft, scrollTop } = scroll;
       image = large.element;
       image.alt = alt;
       put(place, image);
       layout();
-      centre();
+      scroll.scrollTo(scrollLeft, scrollTop);
     });
   }
 
@@ -95,19 +107,36 @@ export function createStage({ pictures, onShown = () => {}, onZoom = () => {} })
 
   /** @param {boolean} on */
   function zoom(on) {
-    zoomed = on;
+    resize(on ? ZOOM : 1);
+    if (on) centre();
+  }
+
+  /** @param {number} to */
+  function resize(to) {
+    const on = to > 1;
+    scale = to;
     root.classList.toggle("zoomed", on);
     scroll.tabIndex = on ? 0 : -1; // so that arrow keys can move it
     layout();
-    if (on) {
-      sharpen();
-      centre();
-    }
+    if (on) sharpen();
     onZoom(on);
   }
 
-  scroll.addEventListener("dblclick", () => zoom(!zoomed));
-  dragToMove(scroll, () => zoomed);
+  /** Zoom by the wheel, so that what is under the pointer stays there. @param {WheelEvent} event */
+  function turn(event) {
+    const to = Math.min(LARGEST, Math.max(1, scale * WHEEL ** -event.deltaY));
+    if (!image || to === scale) return; // the page may scroll
+    event.preventDefault();
+    const before = image.getBoundingClientRect();
+    const [x, y] = [(event.clientX - before.left) / before.width, (event.clientY - before.top) / before.height];
+    resize(to < 1.02 ? 1 : to);
+    const after = image.getBoundingClientRect();
+    scroll.scrollBy(after.left + x * after.width - event.clientX, after.top + y * after.height - event.clientY);
+  }
+
+  scroll.addEventListener("dblclick", () => zoom(scale === 1));
+  scroll.addEventListener("wheel", turn, { passive: false });
+  dragToMove(scroll, () => scale > 1);
   new ResizeObserver(layout).observe(scroll);
 
   return {
@@ -115,9 +144,9 @@ export function createStage({ pictures, onShown = () => {}, onZoom = () => {} })
     show,
     side,
     zoom,
-    isZoomed: () => zoomed,
-    /** @returns {boolean} whether the person has the picture, or the news that there is none, before their eyes */
+    isZoomed: () => scale > 1,
     isSeen: () => seen,
+    keys: tone.keys,
   };
 }
 

@@ -1,4 +1,6 @@
-/** Numbers and times in words. */
+/** Numbers and times in words. An item is called by its kind. */
+
+/** @typedef {"image"|"text"|"row"} Kind what an item is, and the word for it; several are "images", "texts", "rows" */
 
 const THIN = "\u202f";
 
@@ -11,6 +13,11 @@ export function percent(share) {
 /** @param {number} n @param {string} one @param {string} [many] @returns {string} "1 answer", "3 answers" */
 export function counted(n, one, many = `${one}s`) {
   return `${number(n)} ${n === 1 ? one : many}`;
+}
+
+/** @param {string} thing @returns {string} "an image", "a text" */
+export function a(thing) {
+  return `${/^[aeiou]/.test(thing) ? "an" : "a"} ${thing}`;
 }
 
 /** @param {number} n @returns {string} 12 345 */
