@@ -25,6 +25,7 @@ from deepbass.store.names import FEATURES_FILE, MODEL_FILE
 from deepbass.store.rundir import RunDir
 from tests.runs.trained import on_pictures, on_points, on_rows, on_texts
 from tests.trainer.labelling import QUICK, world
+from tests.trainer.test_supply import message, texts, train
 
 PASSES = 5
 
@@ -132,6 +133,19 @@ def test_page_project_and_export_judge_alike(tmp_path: Path) -> None:
         ("left", "right", "top")[class_] for class_ in ranking.predicted[reserve]
     ]
     np.testing.assert_array_equal(Predictor.load(folder).predict(paths), probabilities)
+
+
+def test_a_project_of_texts_and_its_export_predict_with_their_own_features(tmp_path: Path) -> None:
+    with texts(tmp_path, features="words") as project:
+        train(project, lambda what: what.get("committed") == 1)
+        by_project = Predictor.load(project.path)
+        folder = export(project, "model", tmp_path / "model").path
+    messages = [message(number) for number in range(20)]
+    probabilities = by_project.predict(messages)
+    assert probabilities.argmax(1).tolist() == [by_project.classes.index(("good", "bad")[n % 2]) for n in range(20)]
+    exported = Predictor.load(folder)
+    np.testing.assert_array_equal(exported.predict(messages), probabilities)
+    assert exported.wanted.text == "body"
 
 
 def test_pictures_of_any_size_and_colour_are_brought_to_what_the_model_was_trained_on(here: Path) -> None:

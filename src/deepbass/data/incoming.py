@@ -42,7 +42,7 @@ TAKEN = {
 }
 
 
-class Incoming(NamedTuple):
+class NewSample(NamedTuple):
     """A sample to be judged."""
 
     name: str
@@ -50,7 +50,7 @@ class Incoming(NamedTuple):
 
 
 # None: there is nothing more for the moment, so whoever gathers samples had better go on with what there is
-Incomings = Iterator[Incoming | None]
+Incomings = Iterator[NewSample | None]
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _from_files(path: Path, wanted: Wanted) -> Opened:
 
 def _raw(samples: RawSamples) -> Incomings:
     for row in range(len(samples)):
-        yield Incoming(samples.name(row), _tried(samples, row))
+        yield NewSample(samples.name(row), _tried(samples, row))
 
 
 def _tried(samples: RawSamples, row: int) -> Any:
@@ -167,7 +167,7 @@ def _from_array(path: Path, wanted: Wanted) -> Opened:
 def _numbers(samples: NDArray[Any], names: RowNumbers) -> Incomings:
     plain = samples.view(np.ndarray)  # of a file: a memory map's rows are slow to make
     for row in range(len(plain)):
-        yield Incoming(names[row], plain[row])
+        yield NewSample(names[row], plain[row])
 
 
 def _from_paths(path: Path, wanted: Wanted) -> Opened:
@@ -182,7 +182,7 @@ def _from_paths(path: Path, wanted: Wanted) -> Opened:
 
 def _images(paths: Iterable[str | None], wanted: Wanted) -> Incomings:
     for name in paths:
-        yield None if name is None else Incoming(name, _tried(ImageFiles([Path(name)], [name], wanted.side), 0))
+        yield None if name is None else NewSample(name, _tried(ImageFiles([Path(name)], [name], wanted.side), 0))
 
 
 def _with_text(file: RowFile, wanted: Wanted) -> RowFile:
@@ -211,8 +211,8 @@ def _texts(file: RowFile, wanted: Wanted, prefix: str) -> Incomings:
         yield _text(f"{prefix}{row.number}", as_text(row.cells.get(wanted.text)))
 
 
-def _text(name: str, text: str) -> Incoming:
-    return Incoming(name, text if text.strip() else UnreadableSample("no text in it"))
+def _text(name: str, text: str) -> NewSample:
+    return NewSample(name, text if text.strip() else UnreadableSample("no text in it"))
 
 
 def _rows(file: RowFile | StdinTable, prefix: str) -> Incomings:
@@ -222,7 +222,7 @@ def _rows(file: RowFile | StdinTable, prefix: str) -> Incomings:
             yield None
         else:
             cells = {name: _cell(cell, comma) for name, cell in row.cells.items()}
-            yield Incoming(f"{prefix}{row.number}", cells)
+            yield NewSample(f"{prefix}{row.number}", cells)
 
 
 def _cell(cell: Cell, comma: bool) -> Cell:

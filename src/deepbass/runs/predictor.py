@@ -24,7 +24,7 @@ from deepbass.core.foreign import excerpt, reason_of
 from deepbass.core.own_model import is_code
 from deepbass.core.raw_samples import UnreadableSample
 from deepbass.data.images import fit_pixels, need_pillow
-from deepbass.data.incoming import WORDS, Incoming, Wanted
+from deepbass.data.incoming import WORDS, NewSample, Wanted
 from deepbass.data.pool import LEVELS, Pool
 from deepbass.data.raw_images import ArrayImages, ImageFiles, is_picture
 from deepbass.data.sample_arrays import view_samples
@@ -109,7 +109,7 @@ class Predictor:
             found.append(prediction.probs_C)
         return np.stack(found) if found else np.empty((0, len(self.classes)))
 
-    def stream(self, items: Iterable[Incoming | None]) -> Iterator[Prediction]:
+    def stream(self, items: Iterable[NewSample | None]) -> Iterator[Prediction]:
         """Judge samples as they come, in their order, some at a time; None among them asks for what is due by now."""
         batch: list[_Ready] = []
         size = self.extractor.batch if self.extractor is not None else BATCH
@@ -121,7 +121,7 @@ class Predictor:
                 batch = []
         yield from self._judged(batch)
 
-    def _ready(self, item: Incoming) -> _Ready:
+    def _ready(self, item: NewSample) -> _Ready:
         name, sample = item
         try:
             if isinstance(sample, UnreadableSample):
@@ -181,29 +181,29 @@ class Predictor:
         probs_N_C: Floats = probs_N_O @ self.outputs_to_classes
         return probs_N_C
 
-    def _incoming(self, samples: Any) -> Iterator[Incoming]:
+    def _incoming(self, samples: Any) -> Iterator[NewSample]:
         """Take whatever Python programs hold samples in."""
         kind = self.wanted.kind
         if is_raw(samples):
             if samples.kind != kind:
                 raise DataError(f"These are {WORDS[samples.kind]}, but the model was trained on {WORDS[kind]}.")
-            yield from (Incoming(samples.name(row), _read(samples, row)) for row in range(len(samples)))
+            yield from (NewSample(samples.name(row), _read(samples, row)) for row in range(len(samples)))
         elif kind in ("image", "array") and hasattr(samples, "__array__"):
             yield from self._from_array(np.asanyarray(samples))
         elif isinstance(samples, str | PathLike | Mapping):
             raise DataError(f"Give several samples, as in predict([...]), not one {type(samples).__name__}.")
         else:
-            yield from (Incoming(f"sample {row}", self._checked(sample)) for row, sample in enumerate(samples))
+            yield from (NewSample(f"sample {row}", self._checked(sample)) for row, sample in enumerate(samples))
 
-    def _from_array(self, array: NDArray[Any]) -> Iterator[Incoming]:
+    def _from_array(self, array: NDArray[Any]) -> Iterator[NewSample]:
         seen = view_samples(array, "The array")
         if self.extractor is not None or (seen.shape[1:] != self.shape and array.dtype == np.uint8):
             if not is_picture(array):
                 raise DataError(f"Samples of shape {seen.shape[1:]} are no pictures, which the model takes.")
             pictures = ArrayImages(array)
-            yield from (Incoming(f"sample {row}", _read(pictures, row)) for row in range(len(pictures)))
+            yield from (NewSample(f"sample {row}", _read(pictures, row)) for row in range(len(pictures)))
         else:
-            yield from (Incoming(f"sample {row}", seen[row]) for row in range(len(seen)))
+            yield from (NewSample(f"sample {row}", seen[row]) for row in range(len(seen)))
 
     def _checked(self, sample: Any) -> Any:
         """Refuse a sample of another kind than the model was trained on; a path becomes its picture."""
