@@ -32,6 +32,7 @@ from deepbass.report import write_report
 from deepbass.report.facts import read_facts
 from deepbass.runs.configure import configure, from_toml
 from deepbass.runs.lifecycle import Run
+from deepbass.runs.predictor import Predictor
 from deepbass.store.checkpoints import Checkpoints
 from deepbass.store.names import (
     CHECKPOINT_FILE,
@@ -91,7 +92,7 @@ class Reader:
     def __call__(self) -> None:
         """Read the run in all ways, each of which may be refused."""
         try:
-            in_all_ways(self.rows, self.facts, self.model, self.resumed, self.report)
+            in_all_ways(self.rows, self.facts, self.model, self.predictor, self.resumed, self.report)
         finally:
             for left in (*self._path.glob(f"{RUN_DB_FILE}-*"), *self._path.glob(f"{RUN_LOCK_FILE}*")):
                 left.unlink()
@@ -107,6 +108,9 @@ class Reader:
 
     def model(self) -> None:
         load_model(self._path)
+
+    def predictor(self) -> None:
+        Predictor.load(self._path).predict(np.zeros((2, 2)))
 
     def resumed(self) -> None:
         about = self._path / RUN_DB_FILE

@@ -39,6 +39,9 @@ class Replay:
     def probabilities(self, samples: Samples, ids: Ids, on_share: OnShare) -> Floats:
         raise NotImplementedError
 
+    def mean(self, inputs: NDArray[np.float32], passes: int) -> Floats:
+        raise NotImplementedError
+
     def training(self, seed: int) -> AbstractContextManager[None]:
         raise NotImplementedError
 

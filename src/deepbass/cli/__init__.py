@@ -10,7 +10,9 @@ from deepbass import __version__
 from deepbass.cli.data import data_app
 from deepbass.cli.exchange import export, import_
 from deepbass.cli.label import label
+from deepbass.cli.onnx import onnx
 from deepbass.cli.people import people_app
+from deepbass.cli.predict import predict
 from deepbass.cli.report import report
 from deepbass.cli.reproduce import reproduce
 from deepbass.cli.run import resume, run
@@ -21,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, resume, reproduce, report, label, export):
+for command in (run, resume, predict, reproduce, report, label, export, onnx):
     app.command()(command)
 app.command("import")(import_)
 app.add_typer(data_app, name="data")

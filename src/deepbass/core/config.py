@@ -104,6 +104,13 @@ class Config:
         at_least=0,
         at_most=MOST_PASSES,
     )
+    predict_passes: int = setting(
+        0,
+        "dropout passes that a prediction is the mean of, also where the model is judged; 0 is one with dropout off",
+        more="the labelling page has 10; see [predictions](predict.md)",
+        at_least=0,
+        at_most=MOST_PASSES,
+    )
     early_exit: bool = setting(
         True,
         "spare a sample the passes over the pool that could not change a decision",
@@ -284,6 +291,7 @@ class RunSettings(TypedDict, total=False):
     quantile: float
     passes_pool: int
     passes_known: int
+    predict_passes: int
     early_exit: bool
     copies: int
     rotate: float

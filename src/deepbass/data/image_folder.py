@@ -18,8 +18,7 @@ def list_folder(folder: Path, suffixes: Set[str] = SUFFIXES) -> Listing:
 
     Other ``suffixes`` list other files in the same way.
     """
-    inside, outside = _split_links(folder, _walk(folder, suffixes))
-    notes = [f"links that lead out of {folder} were not followed: {name_some(outside)}"] if outside else []
+    inside, notes = walk_files(folder, suffixes)
 
     validation = next((name for name in VALIDATION if (folder / name).is_dir()), None)
     if validation is None or not (folder / TRAIN).is_dir():
@@ -31,6 +30,13 @@ def list_folder(folder: Path, suffixes: Set[str] = SUFFIXES) -> Listing:
         notes.append(f"only {TRAIN}/ and {validation}/ of {folder} were read, not {name_some(unused)}")
     images = sorted(_listed(path, 1, path.parts[0] == validation) for path in used)
     return Listing(folder, folder, images, notes)
+
+
+def walk_files(folder: Path, suffixes: Set[str] = SUFFIXES) -> tuple[list[Path], list[str]]:
+    """Find all files of a kind below a folder, relative to it and sorted, and what the user should be told."""
+    inside, outside = _split_links(folder, _walk(folder, suffixes))
+    notes = [f"links that lead out of {folder} were not followed: {name_some(outside)}"] if outside else []
+    return sorted(inside), notes
 
 
 def _listed(path: Path, depth: int, validation: bool = False) -> ListedImage:

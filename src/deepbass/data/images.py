@@ -75,13 +75,18 @@ def read_header(path: Path) -> ImageHeader:
 
 def draw(path: Path, size: tuple[int, int], grey: bool) -> NDArray[np.uint8]:
     """Decode one image to C x H x W. Proportions give way to the size."""
-    from PIL import Image
-
     with opened(path) as image:
         draft(image, max(size))
-        resized = as_grey_or_rgb(image).convert("L" if grey else "RGB").resize(size, Image.Resampling.BILINEAR)
-        pixels_H_W_C = np.asarray(resized).reshape(size[1], size[0], -1)
-        return np.moveaxis(pixels_H_W_C, -1, 0)
+        return fit_pixels(as_grey_or_rgb(image), size, grey)
+
+
+def fit_pixels(image: Image.Image, size: tuple[int, int], grey: bool) -> NDArray[np.uint8]:
+    """Bring a decoded image to C x H x W, for training and for predictions alike."""
+    from PIL import Image
+
+    resized = image.convert("L" if grey else "RGB").resize(size, Image.Resampling.BILINEAR)
+    pixels_H_W_C = np.asarray(resized).reshape(size[1], size[0], -1)
+    return np.moveaxis(pixels_H_W_C, -1, 0)
 
 
 def draft(image: Image.Image, side: int) -> None:

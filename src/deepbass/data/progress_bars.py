@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def track(items: Iterable[T], what: str, total: int, show: bool) -> Generator[T]:
+def track(items: Iterable[T], what: str, total: int | None, show: bool) -> Generator[T]:
     """Count items while they are worked on; close it to take the bar down before the last one."""
     if not show:
         yield from items

@@ -7,7 +7,7 @@ import gzip
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
@@ -84,17 +84,8 @@ class CsvRows:
 
     def rows(self, columns: Sequence[str] | None = None) -> Iterator[NumberedRow]:
         """Read the rows; empty lines are none."""
-        records = itertools.islice(_csv_records(self.path, self.delimiter), 1, None)
-        for number, (line, cells) in enumerate(records, 1):
-            if len(cells) != len(self.header):
-                raise DataError(
-                    f"{self.path}, {_place(number, line)}: {len(cells)} cells "
-                    f"({excerpt(self.delimiter.join(cells))!r}) under {len(self.header)} columns: quote a cell "
-                    f"that has {self.delimiter!r} in it."
-                )
-            named = dict(zip(self.header, cells, strict=True))
-            named.pop("", None)
-            yield NumberedRow(number, line, named)
+        records = csv_records(self.path, self.delimiter, (text for _, text in _lines(self.path)))
+        return named_rows(self.path, self.delimiter, self.header, itertools.islice(records, 1, None))
 
 
 @dataclass(frozen=True)
@@ -118,22 +109,46 @@ def _place(number: int, line: int | None) -> str:
     return f"row {number}" if line is None else f"row {number} (line {line})"
 
 
+def named_rows(
+    path: Path, delimiter: str, header: Sequence[str], records: Iterable[tuple[int, list[str]]]
+) -> Iterator[NumberedRow]:
+    """Put the names of a header to the cells of records."""
+    for number, (line, cells) in enumerate(records, 1):
+        if len(cells) != len(header):
+            raise DataError(
+                f"{path}, {_place(number, line)}: {len(cells)} cells ({excerpt(delimiter.join(cells))!r}) under "
+                f"{len(header)} columns: quote a cell that has {delimiter!r} in it."
+            )
+        named = dict(zip(header, cells, strict=True))
+        named.pop("", None)
+        yield NumberedRow(number, line, named)
+
+
 def _open_csv(path: Path, delimiter: str | None) -> CsvRows:
     if delimiter is None:
-        first = next(_lines(path), (1, ""))[1]
-        delimiter = max(DELIMITERS, key=lambda each: _cells_of(first, each))  # the first of equals
-    header = tuple(name.strip() for name in next(_csv_records(path, delimiter), (1, []))[1])
+        delimiter = delimiter_of(next(_lines(path), (1, ""))[1])
+    return CsvRows(path, delimiter, header_of(path, csv_records(path, delimiter, (text for _, text in _lines(path)))))
+
+
+def delimiter_of(first: str) -> str:
+    """Tell by a table's first line what parts its cells."""
+    return max(DELIMITERS, key=lambda each: _cells_of(first, each))  # the first of equals
+
+
+def header_of(path: Path, records: Iterator[tuple[int, list[str]]]) -> tuple[str, ...]:
+    """Take the names of the columns from the first record."""
+    header = tuple(name.strip() for name in next(records, (1, []))[1])
     double = [name for name, count in Counter(header).items() if name and count > 1]
     if double:
         raise DataError(f"{path}: two columns are called {excerpt(double[0])!r}: rename one of them.")
-    return CsvRows(path, delimiter, header)
+    return header
 
 
 def _cells_of(line: str, delimiter: str) -> int:
     return len(next(csv.reader([line], delimiter=delimiter), []))
 
 
-def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def csv_records(path: Path, delimiter: str, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """Parse records, each with the line that it begins on."""
     if csv.field_size_limit() < LONGEST:
         csv.field_size_limit(LONGEST)  # of the whole process, but only ever raised
@@ -144,7 +159,7 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         return DataError(f"{path}, line {begin}, is not readable CSV in UTF-8 ({reason_of(cause)}). {advice}".rstrip())
 
     with guarded(refuse):
-        reader = csv.reader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
         for cells in reader:
             if cells:
                 yield begin, cells
@@ -189,14 +204,15 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             number += 1
             if len(content) > LONGEST:
                 raise DataError(f"{path}, line {number}, has more than {LONGEST >> 20} MB: break it up.")
-            yield number, _decoded(path, number, content.removeprefix(BOM) if number == 1 else content)
+            yield number, decoded_line(path, number, content.removeprefix(BOM) if number == 1 else content)
 
 
 def _bytes_of(path: Path) -> IO[bytes]:
     return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
-def _decoded(path: Path, number: int, content: bytes) -> str:
+def decoded_line(path: Path, number: int, content: bytes) -> str:
+    """Decode a line of UTF-8, or say where it is none."""
     try:
         text = content.decode()
     except UnicodeDecodeError as error:

@@ -6,6 +6,8 @@ import difflib
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
 
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import excerpt, guarded, reason_of
@@ -31,6 +33,16 @@ LABEL = "label"  # the column of labels, unless another is named
 SPLIT = "split"
 LONGEST_LABEL = 200  # characters: what is longer is no name of a class
 MANY = 100  # words of a column that hardly ever come twice: a name or a text, of no use as a category
+
+
+class ColumnNames(Protocol):
+    """What has named columns, and a place to name in errors."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -75,7 +87,7 @@ def from_rows(file: RowFile, roles: Roles, *, unlabelled: bool = False) -> Sourc
     )
 
 
-def need_column(file: RowFile, name: str) -> None:
+def need_column(file: ColumnNames, name: str) -> None:
     """Refuse a column that is not there, and suggest the nearest."""
     if name not in file.columns:
         lowered = {column.lower(): column for column in file.columns}
@@ -84,7 +96,7 @@ def need_column(file: RowFile, name: str) -> None:
         raise DataError(f"{file.path} has no column {name!r}.{hint} Its columns: {list_columns(file)}.")
 
 
-def list_columns(file: RowFile) -> str:
+def list_columns(file: ColumnNames) -> str:
     """Name the columns of a file."""
     return name_some([excerpt(column) for column in file.columns]) or "none"
 

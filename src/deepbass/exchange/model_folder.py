@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,18 @@ from deepbass.data.sources import find_source
 from deepbass.label.estimate import Estimate
 from deepbass.label.trained_models import Model
 from deepbass.store.checkpoints import Checkpoint
-from deepbass.store.names import LEARNER_FILE, MODEL_CONFIG_FILE, MODEL_FILE, MODEL_README_FILE
+from deepbass.store.names import FEATURES_FILE, LEARNER_FILE, MODEL_CONFIG_FILE, MODEL_FILE, MODEL_README_FILE
 
 PREFIX = "model."  # of what a learner packs, the weights
+_ARCHITECTURE = ("model", "dropout", "seed", "predict_passes", "text", "target")  # settings that a prediction hangs on
+PIXELS = "pixels"
 
 
 def write_model(out: Path, model: Model, checkpoint: Checkpoint, estimate: Estimate | None, source: str) -> None:
-    """Write the weights, their configuration and a page that tells how to load them."""
+    """Write the weights, what computes features, their configuration and a page that tells how to use them."""
     (out / MODEL_FILE).write_bytes(_weights(model.path, checkpoint))
+    if (model.path / FEATURES_FILE).exists():
+        shutil.copyfile(model.path / FEATURES_FILE, out / FEATURES_FILE)
     config = _config(model, estimate, source)
     (out / MODEL_CONFIG_FILE).write_text(json.dumps(config, indent=2, ensure_ascii=False), encoding="utf-8")
     (out / MODEL_README_FILE).write_text(_readme(config, estimate), encoding="utf-8")
@@ -45,13 +51,17 @@ def _weights(path: Path, checkpoint: Checkpoint) -> bytes:
 
 
 def _config(model: Model, estimate: Estimate | None, source: str) -> dict[str, Any]:
-    trained = model.about["config"]
+    trained, data = model.about["config"], model.about["data"]
+    pixels = data.get("pixels")  # older models do not say
     return {
         "deepbass": __version__,
         "classes": list(model.classes),
-        "shape": model.about["data"]["shape"],
-        "pixels_divided_by": _divisor(source),
-        "architecture": {name: trained[name] for name in ("model", "dropout", "seed")},
+        "shape": data["shape"],
+        "pixels_divided_by": _divisor(source) if pixels is None else LEVELS if pixels else 1,
+        "architecture": {
+            **{name: trained[name] for name in _ARCHITECTURE if name in trained},
+            "features": data.get("features", PIXELS),
+        },
         "model": model.name,
         "iteration": model.iteration,
         "created_at": model.created_at,
@@ -89,20 +99,28 @@ def _readme(config: dict[str, Any], estimate: Estimate | None) -> str:
         error = (
             f"Its error is {estimate.estimate:.2%}, with 95 % confidence between {estimate.low:.2%} and "
             f"{estimate.high:.2%}: it was wrong about {estimate.errors} of {estimate.n} samples that were drawn at "
-            "random, labelled by people and never trained on."
+            "random, labelled by people and never trained on, predicted as is said below."
         )
-    name = config["architecture"]["model"]
-    again = f", model={name!r}" if ":" in name else ""  # code is run for who names it, not because a folder does
+    architecture = config["architecture"]
+    own = {name: architecture[name] for name in ("model", "features") if ":" in architecture[name]}
+    again = "".join(f", {name}={code!r}" for name, code in own.items())  # code is run for who names it, never by itself
+    features = architecture["features"]
+    takes = "samples of " + " x ".join(map(str, config["shape"])) + " (for images: channels, height, width)"
+    passes = architecture.get("predict_passes", 0)
+    mean = f"the mean over {passes} dropout passes" if passes else "one pass with dropout off"
     return _README.format(
         error=error,
         labels=config["labels"],
         classes=len(config["classes"]),
-        shape=" x ".join(map(str, config["shape"])),
+        takes=takes if features == PIXELS else f"samples as they are, and computes their features ({features})",
         version=config["deepbass"],
         weights=MODEL_FILE,
         about=MODEL_CONFIG_FILE,
         again=again,
-    ) + (_IMAGES if config["pixels_divided_by"] == LEVELS and len(config["shape"]) == 3 else _ARRAYS)
+        network=f", model={own['model']!r}" if "model" in own else "",
+        options="".join(f" --{name} {shlex.quote(code)}" for name, code in own.items()),
+        mean=mean,
+    )
 
 
 _README = """\
@@ -114,40 +132,23 @@ It tells {classes} classes apart and was trained with {labels} labels by people,
 - `{weights}`: the weights
 - `{about}`: the classes in the order of the network's outputs, the shape of its input, and what it was made with
 
-It takes samples of {shape} (for images: channels, height, width) and returns one number per class, before the softmax.
+It takes {takes}. A prediction is {mean}.
 
-With deepbass {version} (`pip install 'deepbass[images]'`), in this folder:
+With deepbass {version} (`pip install 'deepbass[images]'`), on the command line:
+
+```bash
+deepbass predict .{options} FOLDER-OR-FILE --out predictions.csv
+```
+
+In Python, in this folder (`deepbass.load_model("."{network})` is the network alone):
 
 ```python
-import json
-from pathlib import Path
+from deepbass.runs.predictor import Predictor
 
-import torch
-
-import deepbass
-
-model = deepbass.load_model("."{again})
-about = json.loads(Path("{about}").read_text(encoding="utf-8"))
-"""
-
-_IMAGES = """\
+predictor = Predictor.load("."{again})
 
 
-def predict(image: Path) -> str:
-    from deepbass.data.images import draw  # decodes an image as for the training: upright, grey or RGB, of one size
-
-    channels, height, width = about["shape"]
-    pixels = torch.tensor(draw(image, (width, height), grey=channels == 1)) / about["pixels_divided_by"]
-    with torch.no_grad():
-        return about["classes"][int(model(pixels[None]).argmax())]
-```
-"""
-
-_ARRAYS = """\
-
-
-def predict(sample) -> str:  # an array of that shape, with numbers as in the training: bytes are divided by 256
-    with torch.no_grad():
-        return about["classes"][int(model(torch.as_tensor(sample, dtype=torch.float32)[None]).argmax())]
+def predict(sample) -> str:  # an image's path, a text, a row or an array, as in the training
+    return predictor.classes[int(predictor.predict([sample])[0].argmax())]
 ```
 """

@@ -56,7 +56,7 @@ class ImagenetFeatures(PreparingExtractor):
         if path is None:
             raise not_installed(self.name, "photos")
         with decoding(path, f"file of {NETWORK}'s weights", f"Install {WEIGHTS} again.", ConfigError):
-            self._network = _load(path)
+            self.network = _load(path)
         self.identity = (
             f"{NETWORK} {digest_of_file(path)}, {ARCHITECTURE} {importlib.metadata.version(ARCHITECTURE)}, "
             f"{side} x {side} pixels in the picture's shape, 1"
@@ -88,7 +88,7 @@ class ImagenetFeatures(PreparingExtractor):
     def _compute(self, pictures_N_H_W_3: NDArray[np.uint8]) -> Features:
         pixels = normalised(pictures_N_H_W_3, MEAN, STD)
         with torch.inference_mode():
-            found: Features = self._network(torch.from_numpy(pixels)).numpy()
+            found: Features = self.network(torch.from_numpy(pixels)).numpy()
         return found
 
     def state(self) -> State:

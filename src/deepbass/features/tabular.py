@@ -88,6 +88,11 @@ class TableFeatures(PreparingExtractor):
         self._left_out: dict[str, str] = {}
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads."""
+        return tuple(column.column for column in self._columns)
+
+    @property
     def width(self) -> int:
         """How many numbers a row becomes."""
         return sum(column.width for column in self._columns)

@@ -14,6 +14,7 @@ from deepbass.core.labels import Classes, Ids
 from deepbass.core.samples import Samples
 
 OnShare = Callable[[float], None]  # the share of the work that is done
+PREDICTION = 0  # the seed of the masks that all predictions are made with
 
 
 class Engine(Protocol):
@@ -34,6 +35,12 @@ class Engine(Protocol):
 
     def probabilities(self, samples: Samples, ids: Ids, on_share: OnShare) -> Floats:
         """Predict class probabilities with dropout off."""
+
+    def mean(self, inputs: NDArray[np.float32], passes: int) -> Floats:
+        """Predict class probabilities as the mean over dropout passes whose masks are the same for every sample, ever.
+
+        So a sample's prediction hangs on nothing but the sample; a model without dropout makes one pass.
+        """
 
     def training(self, seed: int) -> AbstractContextManager[None]:
         """Make the model ready for backward(); everything is back as it was afterwards."""

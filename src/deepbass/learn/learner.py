@@ -16,7 +16,7 @@ from torch import nn
 from deepbass.core.belief import Belief, BeliefSum, Floats
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, StoreError
-from deepbass.core.foreign import guarded
+from deepbass.core.foreign import decoding, guarded
 from deepbass.core.labels import UNKNOWN, Classes, Ids, Labels
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.need import EVERYTHING, Need
@@ -30,6 +30,8 @@ from deepbass.learn.passes import make_passes
 from deepbass.learn.torch_engine import TorchEngine, slices
 
 OnProgress = Callable[[str, float], None]  # what is being done, and the share that is done
+_READ_AT_A_TIME = 1024  # samples
+_MODEL = "model."  # what the names of weights begin with in a packed state
 
 
 class LocalLearner:
@@ -52,11 +54,7 @@ class LocalLearner:
         self._engine: Engine = TorchEngine(self.model, pool, classes, config, self.device)
         with self._seeded(seed_for(config.seed, UNTRAINED, "lazy weights")):
             self.probabilities(pool, np.arange(2))  # a misfit shows at once, and lazy layers learn their size
-        kernel = KernelEngine.of(self.model, pool, classes, config) if self.device.type == "cpu" else None
-        if kernel is not None:
-            self._engine = kernel
-        elif len(pool.shape) == 3:  # images: torch's convolutions are over twice as fast with channels last
-            self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._engine = engine_for(self.model, pool, classes, config, self.device, self._engine)
         self._optimiser = _adam(self.model, config)
 
     @property
@@ -101,9 +99,21 @@ class LocalLearner:
         return total.belief(wanted)
 
     def evaluate(self, samples: Samples, labels: Classes) -> Quality:
-        """Judge the model with dropout off: accuracy and all else come from one prediction of each sample."""
+        """Judge the model by its predictions: accuracy and all else come from one of each sample."""
         with self._timed("evaluate"):
-            return Quality.of(self.probabilities(samples), labels)
+            return Quality.of(self.predict(samples), labels)
+
+    def predict(self, samples: Samples, ids: Ids | None = None) -> Floats:
+        """Predict class probabilities of some samples, or of all, as whoever uses the model will: see `Engine.mean`."""
+        passes = self._config.predict_passes
+        if not passes:
+            return self.probabilities(samples, ids)
+        wanted = np.arange(len(samples)) if ids is None else ids
+        probs_N_C = np.empty((len(wanted), self._classes))
+        for part in slices(len(wanted), _READ_AT_A_TIME):
+            self._on_progress("evaluating", part.start / len(wanted))
+            probs_N_C[part] = self._engine.mean(samples.read(wanted[part]), passes)
+        return probs_N_C
 
     def probabilities(self, samples: Samples, ids: Ids | None = None) -> Floats:
         """Predict class probabilities of some samples, or of all, with dropout off, one row per sample."""
@@ -112,7 +122,7 @@ class LocalLearner:
 
     def state(self) -> bytes:
         """Pack the weights and the optimiser's state as safetensors."""
-        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        tensors = {f"{_MODEL}{name}": tensor for name, tensor in self.model.state_dict().items()}
         for place, weights in enumerate(self._weights()):
             for name, tensor in self._optimiser.state[weights].items():
                 tensors[f"adam.{place}.{name}"] = tensor
@@ -122,7 +132,7 @@ class LocalLearner:
         """Take up a packed state; the model must be the one that was packed."""
         with guarded(lambda cause: StoreError(f"The checkpoint does not fit the model: {cause}")):
             tensors = safetensors.torch.load(state)
-            model = {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
+            model = {name.removeprefix(_MODEL): t for name, t in tensors.items() if name.startswith(_MODEL)}
             self.model.load_state_dict(model)
             weights = self._weights()
             for name, tensor in tensors.items():
@@ -168,6 +178,30 @@ class LocalLearner:
         ):
             torch.manual_seed(seed)
             yield
+
+
+def engine_for(
+    model: nn.Module,
+    pool: Samples,
+    classes: int,
+    config: Config,
+    device: torch.device,
+    torchs: Engine | None = None,
+) -> Engine:
+    """Choose what runs a model: the kernel where it can, else ``torchs`` engine, which is made if it is not there."""
+    kernel = KernelEngine.of(model, pool, classes, config) if device.type == "cpu" else None
+    if kernel is not None:
+        return kernel
+    if len(pool.shape) == 3:  # images: torch's convolutions are over twice as fast with channels last
+        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return torchs or TorchEngine(model, pool, classes, config, device)
+
+
+def packed_weights(state: bytes, where: object) -> dict[str, torch.Tensor]:
+    """Take the model's weights out of a packed state; ``where`` it comes from is for errors."""
+    with decoding(where, "state of a model", "Restore the folder from a copy.", StoreError):
+        tensors = safetensors.torch.load(state)
+        return {name.removeprefix(_MODEL): t for name, t in tensors.items() if name.startswith(_MODEL)}
 
 
 def pick_device(name: str) -> torch.device:

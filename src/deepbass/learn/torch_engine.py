@@ -20,7 +20,7 @@ from deepbass.core.labels import Classes, Ids
 from deepbass.core.randomness import seed_for
 from deepbass.core.samples import Samples
 from deepbass.learn.dropout import McDropout, QuickDropout, dropout_on, evaluating, training
-from deepbass.learn.engine import OnShare
+from deepbass.learn.engine import PREDICTION, OnShare
 from deepbass.learn.hoist import Forward, Hoist, Tally, agrees, opaque, random_state
 
 CHUNK = 2048  # rows that share the masks of a pass, in whatever batches they come
@@ -53,6 +53,7 @@ class TorchEngine:
         self._shared = config.masks == "shared"
         self._masks = torch.Generator(device)  # draws the shared ones and nothing else
         self._hoist = hoist  # until a batch tells against it
+        self._masks_shared: bool | None = None  # whether all that predictions draw is; None: not known yet
 
     @property
     def exits(self) -> bool:
@@ -93,6 +94,47 @@ class TorchEngine:
                 on_share(part.start / len(ids))
                 probs_N_C[part] = self._logits(self._read(samples, ids[part])).softmax(1).cpu().numpy()
         return probs_N_C
+
+    def mean(self, inputs: NDArray[np.float32], passes: int) -> Floats:
+        """Predict class probabilities as the mean over dropout passes with the same masks for every sample."""
+        total = np.zeros((len(inputs), self._classes))
+        with (
+            self._generators_kept(),
+            torch.no_grad(),
+            dropout_on(self._model, shared=True, generator=self._masks) as mode,
+        ):
+            # what draws masks that cannot be shared, such as LSTM, has to see samples one by one
+            size = self._config.infer_batch if self._shares_all(inputs, mode) else 1
+            for part in slices(len(inputs), size):
+                mode.batch = part.stop - part.start
+                total[part] = self._mean(torch.from_numpy(inputs[part]).to(self._device), passes, mode)
+        return total
+
+    def _mean(self, inputs: Tensor, passes: int, mode: McDropout) -> Floats:
+        mode.calls, total = 0, np.zeros((len(inputs), self._classes))
+        for t in range(passes):
+            self._reseed(PREDICTION, 0, t)
+            given = inputs if t == passes - 1 else inputs.clone()  # a first layer may work in place
+            total += self._logits(given).softmax(1).cpu().numpy()
+            if not mode.calls:  # no dropout: all passes are the same
+                return total
+        return total / passes
+
+    def _shares_all(self, inputs: NDArray[np.float32], mode: McDropout) -> bool:
+        """Tell whether all that a pass draws is shared by its samples."""
+        if self._masks_shared is None and len(inputs) > 1:
+            mode.batch = 2
+            self._reseed(PREDICTION, 0, 0)
+            before = random_state(self._device)
+            self._logits(torch.from_numpy(inputs[:2].copy()).to(self._device))
+            self._masks_shared = torch.equal(before, random_state(self._device))
+        return self._masks_shared is not False
+
+    @contextmanager
+    def _generators_kept(self) -> Iterator[None]:
+        devices = [self._device] if self._device.type != "cpu" else []
+        with torch.random.fork_rng(devices, device_type=self._device.type if devices else "cuda"):
+            yield
 
     @contextmanager
     def _dropout_on(self) -> Iterator[McDropout]:
@@ -146,11 +188,7 @@ class TorchEngine:
         """Find out what the passes allow, on a few samples: from the calls that are made, never from their time."""
         if not self._shared or opaque(self._model):
             return _Traits()
-        devices = [self._device] if self._device.type != "cpu" else []
-        with (
-            torch.random.fork_rng(devices, device_type=self._device.type if devices else "cuda"),
-            self._dropout_on() as mode,
-        ):
+        with self._generators_kept(), self._dropout_on() as mode:
             exits = all(self._exits(mode, count) for count in (2, 3))  # a length of another kind is not 2 and then 3
             mode.batch = 3
             hoists = self._hoist and agrees(self._few(3), [self._forward(0, 0, t) for t in range(5)])

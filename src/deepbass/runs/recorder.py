@@ -56,6 +56,7 @@ class Recorder:
             "source": source,
             "samples": len(pool),
             "shape": list(pool.shape),
+            "pixels": bool(pool.pixels),  # whether samples are bytes, which are divided by 256
             "classes": list(classes),
             "validation": validation,
             "notes": list(notes),

@@ -237,7 +237,7 @@ class ModelRun:
         belief, labels, material = step.belief, step.state.labels, self._material
         assert belief is not None
         # one sample more than needed: a model that diverged is refused here, before it is saved
-        probabilities = self._learner.probabilities(material.pool, np.append(material.reserve, 0))
+        probabilities = self._learner.predict(material.pool, np.append(material.reserve, 0))
         predicted = np.full(len(labels), UNKNOWN)
         predicted[material.reserve] = probabilities[:-1].argmax(1)
         askable = np.setdiff1d(labels.askable, material.reserve)

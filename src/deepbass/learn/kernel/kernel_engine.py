@@ -14,7 +14,7 @@ from deepbass.core.belief import BeliefSum, Floats
 from deepbass.core.config import Config
 from deepbass.core.labels import Classes, Ids
 from deepbass.core.samples import Samples
-from deepbass.learn.engine import OnShare
+from deepbass.learn.engine import PREDICTION, OnShare
 from deepbass.learn.kernel.native import Chain, build, widths
 from deepbass.learn.kernel.stages import stages_of
 from deepbass.learn.torch_engine import check_finite, slices
@@ -89,6 +89,14 @@ class KernelEngine:
             on_share(part.start / len(ids))
             probs_N_C[part] = self._softmax(self._chain.infer(samples.read(ids[part]), ids[part], 0, None))[:, 0]
         return probs_N_C
+
+    def mean(self, inputs: NDArray[np.float32], passes: int) -> Floats:
+        """Predict class probabilities as the mean over dropout passes with the same masks for every sample."""
+        self._load()
+        everybody = np.zeros(len(inputs), dtype=np.int64)  # masks follow from a sample's id, so all have one
+        probs_B_T_C = self._softmax(self._chain.infer(inputs, everybody, PREDICTION, range(passes)))
+        mean_B_C: Floats = probs_B_T_C.mean(1, dtype=np.float64)
+        return mean_B_C
 
     def _load(self) -> NDArray[np.float32]:
         """Hand the model's present parameters to the chain; a layer without bias has one of zeros there."""

@@ -1,0 +1,49 @@
+"""A model as ONNX says what the predictor says with dropout off."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from deepbass.cli import app
+from deepbass.core.errors import ConfigError
+from deepbass.features.tfidf import WordFeatures
+from deepbass.runs.onnx_model import write_onnx
+from deepbass.runs.predictor import Predictor
+from tests.runs.trained import on_pictures
+
+INSTALLED = importlib.util.find_spec("onnxscript") is not None
+
+
+def test_a_model_of_pictures_predicts_alike_or_it_is_said_what_to_install(tmp_path: Path) -> None:
+    run, out = on_pictures(tmp_path / "run", tmp_path / "images"), tmp_path / "model.onnx"
+    result = CliRunner().invoke(app, ["onnx", str(run), str(out)])
+    if not INSTALLED:
+        assert result.exit_code == 2
+        assert "pip install 'deepbass[onnx]'" in result.stderr
+        return
+    assert result.exit_code == 0, result.output
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(out), providers=["CPUExecutionProvider"])
+    about = session.get_modelmeta().custom_metadata_map
+    assert json.loads(about["classes"]) == ["dark", "light"]
+    assert json.loads(about["input_shape"]) == ["samples", 1, 12, 10]
+    paths = sorted((tmp_path / "images").rglob("*.png"))
+    pixels = np.stack([np.asarray(Image.open(path)) for path in paths])[:, None].astype(np.float32)
+    (found,) = session.run(None, {"samples": pixels})
+    np.testing.assert_allclose(found, Predictor.load(run, passes=0).predict(paths), atol=1e-4)
+    assert str(Path(__file__).parents[2]).encode() not in out.read_bytes()
+    before = out.read_bytes()
+    assert CliRunner().invoke(app, ["onnx", str(run), str(out)]).exit_code == 2
+    assert out.read_bytes() == before
+    predictor = Predictor.load(run)
+    predictor.extractor = WordFeatures()
+    with pytest.raises(ConfigError, match="'words' cannot be written as ONNX"):
+        write_onnx(predictor, out)
