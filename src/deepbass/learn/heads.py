@@ -134,8 +134,9 @@ def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.rando
         hits.append(sum(right for _, right in found))
         if len(losses) - 1 - int(np.argmin(losses)) >= _PATIENCE:
             break
+    smooth = np.convolve(np.pad(hits, 1, mode="edge"), [0.25, 0.5, 0.25], mode="valid")  # neighbours differ by chance
     by_hits = min(1.0, math.sqrt(known / _SURE))
-    return STRENGTHS[round((1 - by_hits) * int(np.argmin(losses)) + by_hits * int(np.argmax(hits)))]
+    return STRENGTHS[round((1 - by_hits) * int(np.argmin(losses)) + by_hits * int(np.argmax(smooth)))]
 
 
 class _Search:
