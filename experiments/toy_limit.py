@@ -45,7 +45,7 @@ def limit(points: ArrayLike, classes: ArrayLike) -> float:
 
 def _validation(source: Source) -> tuple[ArrayLike, ArrayLike]:
     assert source.validation is not None
-    return source.validation.X, source.validation.y
+    return np.asarray(source.validation.X), source.validation.y  # points, not raw samples
 
 
 if __name__ == "__main__":

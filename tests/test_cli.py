@@ -193,7 +193,7 @@ def test_a_folder_of_images_becomes_a_model_and_broken_ones_are_named(tmp_path: 
     whole = (folder / "cat" / "00.png").read_bytes()
     (folder / "cat" / "broken.png").write_bytes(whole[: len(whole) // 2])
     (folder / "dog" / "text.png").write_text("no image")
-    words = {"initial": 4, "iterations": 3, "initial_epochs": 60, "pool": 40}
+    words = {"initial": 4, "iterations": 3, "initial_epochs": 60, "pool": 40, "features": "pixels"}
     code, said = invoke(*small(folder, tmp_path / "run", **words))
     assert code == 0, said
     assert "2 images skipped" in said

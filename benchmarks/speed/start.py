@@ -17,7 +17,7 @@ from deepbass.core.config import Config
 from deepbass.core.labels import Classes, Labels
 from deepbass.core.loop import Method, State, run
 from deepbass.data import choose_initial
-from deepbass.data.fetch import cache_folder
+from deepbass.files import cache_folder
 from deepbass.oracle import Simulated
 from speed.task import Floats32, Task, mnist
 

@@ -11,7 +11,7 @@ from deepbass.core.config import Config
 from deepbass.core.labels import Answers, Labels
 from deepbass.data.pool import Pool
 from deepbass.learn.head_learner import HeadLearner, learner_for
-from deepbass.learn.heads import STRENGTHS, LinearHead, choose_strength, fit, folds_of
+from deepbass.learn.heads import STRENGTHS, LinearHead, choose_strength, fit, folds_of, weights_of
 from deepbass.learn.models import build
 
 
@@ -56,6 +56,12 @@ def test_folds_are_even_and_so_are_classes_in_them() -> None:
     for class_ in range(3):
         counts = np.bincount(folds[y == class_], minlength=5)
         assert counts.max() - counts.min() <= 1
+
+
+def test_every_class_counts_as_much_as_any_other_and_guesses_less() -> None:
+    answers = np.array([0, 0, 0, 0, 0, 0, 2, 2])  # of class 1 nothing is known
+    weights = weights_of(answers, 3, 20)
+    np.testing.assert_allclose(weights, [4 / 6] * 6 + [2.0] * 2 + [0.05] * 3)
 
 
 def config(**more: object) -> Config:

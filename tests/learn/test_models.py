@@ -100,7 +100,7 @@ def test_every_built_in_model_can_be_chosen_and_every_choice_is_built_in() -> No
 
 
 def test_an_unknown_model_is_refused_early() -> None:
-    with pytest.raises(ConfigError, match=r"auto, cnn, mlp, or name your own as 'file\.py:function'"):
+    with pytest.raises(ConfigError, match=r"auto, cnn, mlp, linear, or name your own as 'file\.py:function'"):
         Config(model="resnet")
     with pytest.raises(ConfigError, match="at least 4 x 4"):
         build(Config(model="cnn"), (2,), 2)

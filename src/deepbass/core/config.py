@@ -107,7 +107,7 @@ class Config:
     predict_passes: int = setting(
         0,
         "dropout passes that a prediction is the mean of, also where the model is judged; 0 is one with dropout off",
-        more="the labelling page has 10; see [predictions](predict.md)",
+        more="the labelling page has 30; see [predictions](predict.md)",
         at_least=0,
         at_most=MOST_PASSES,
     )

@@ -72,7 +72,7 @@ class HeadLearner(LocalLearner):
                 head.strength.fill_(strength)
                 head.chosen_with.fill_(len(known))
             self._on_progress("training", 0.5)
-            weights = torch.tensor(weights_of(len(known), len(members), copies), dtype=inputs.dtype)
+            weights = torch.from_numpy(weights_of(answers[: len(known)], len(members), copies))
             W, b = head.linear.weight.double(), head.linear.bias.double()
             W, b = fit(inputs, classes, weights.to(self.device), float(head.strength), W, b)
             head.linear.weight.copy_(W)

@@ -8,7 +8,6 @@ predicted best. The dropout before the layer is for Monte-Carlo passes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -175,6 +174,12 @@ def _rotated(inputs: Tensor) -> tuple[Tensor, Tensor]:
     return basis, triangle.T.contiguous()
 
 
-def weights_of(known: int, guesses: int, copies: int) -> Sequence[float]:
-    """Weigh a known label 1, and a guess as much less as it would be presented less often."""
-    return [1.0] * known + [1.0 / copies] * guesses
+def weights_of(answers: Classes, guesses: int, copies: int) -> NDArray[np.float64]:
+    """Weigh known labels so that every class counts as much as any other, 1 on average; guesses follow.
+
+    Without, a rare class is hardly ever guessed while labels are few; where classes are even, little changes. A guess
+    weighs as much less than a label as it would be presented less often.
+    """
+    counts = np.bincount(answers)
+    weights = len(answers) / (np.count_nonzero(counts) * counts[answers])
+    return np.concatenate([weights, np.full(guesses, 1.0 / copies)])

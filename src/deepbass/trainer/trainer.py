@@ -52,7 +52,7 @@ def labelling_config(settings: Settings, known: int, features: str = PIXELS) -> 
         # as many steps as the paper makes on its hundred labels, also where a thousand are known from the start
         "initial_epochs": max(1, min(100, round(100 * 100 / max(1, known)))),
         **({} if pixels else {"passes_known": 10}),  # theta is of no use where no guess is trained on
-        "predict_passes": 10,  # what is measured by the audit is what `deepbass predict` does
+        "predict_passes": 30,  # what is measured by the audit is what `deepbass predict` does
         "keep_checkpoints": 4,  # the page may still be reading one when the next two are there
         **settings.config,
         "seed": settings.seed,
