@@ -160,7 +160,15 @@ def resume(
             featurise=featurise,
         )
         network = copy.deepcopy(model) if isinstance(model, nn.Module) else model
-        return Run.resume(run_dir, loaded, model=network, oracle=oracle, method=method, watch=watch).go()
+        return Run.resume(
+            run_dir,
+            loaded,
+            extractor=featurise.extractor,
+            model=network,
+            oracle=oracle,
+            method=method,
+            watch=watch,
+        ).go()
 
 
 def load_model(path: str | PathLike[str], model: nn.Module | str | None = None) -> nn.Module:

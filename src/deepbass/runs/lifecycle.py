@@ -24,7 +24,6 @@ from deepbass.data.initial import find_initial, initial_labels, read_initial
 from deepbass.data.load import Data
 from deepbass.data.pool import Pool
 from deepbass.features.extractor import Extractor
-from deepbass.features.saved_extractor import pack_extractor
 from deepbass.files import replace_file
 from deepbass.learn.head_learner import learner_for
 from deepbass.learn.learner import LocalLearner, OnProgress
@@ -36,7 +35,7 @@ from deepbass.runs.measure import Metrics, measure
 from deepbass.runs.recorder import Recorder
 from deepbass.store.event_rows import INITIAL, StepRow
 from deepbass.store.lock import patiently
-from deepbass.store.names import FEATURES_FILE, MODEL_FILE, QUALITY_FILE, RUN_FILE
+from deepbass.store.names import MODEL_FILE, QUALITY_FILE, RUN_FILE
 from deepbass.store.rundir import RunDir
 
 OnMetrics = Callable[[int, Metrics], None]
@@ -151,8 +150,7 @@ class Run:
             more={"features": data.features},
         )
         try:
-            if extractor is not None:
-                replace_file(recorder.run_dir.path / FEATURES_FILE, pack_extractor(extractor))
+            recorder.keep_extractor(extractor)
             self = cls(recorder, config, data, learner=learner, oracle=oracle, method=method, watch=watch)
             self._begin(known)
         except BaseException:
@@ -166,6 +164,7 @@ class Run:
         run_dir: RunDir,
         data: Data,
         *,
+        extractor: Extractor | None = None,
         model: nn.Module | str | None = None,
         oracle: Oracle | None = None,
         method: Method | None = None,
@@ -184,6 +183,7 @@ class Run:
         learner = _learner(config, data, model, watch)
         oracle = oracle or oracle_by_name(config, data.truth, len(data.classes), identity)
         recorder = Recorder(run_dir, learner)
+        recorder.keep_extractor(extractor)  # the run may have been killed just before
         self = cls(recorder, config, data, learner=learner, oracle=oracle, method=method, watch=watch)
         if recorder.take_up(watch.on_note) is None:  # begin again from the initial labels
             run_dir.events.rewind(0)

@@ -15,13 +15,16 @@ from deepbass.core.config import Config
 from deepbass.core.labels import Answers, Ids, Labels
 from deepbass.core.loop import State
 from deepbass.data.pool import Pool
+from deepbass.features.extractor import Extractor
+from deepbass.features.saved_extractor import pack_extractor
+from deepbass.files import replace_file
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import parameters
 from deepbass.runs.identity import versions
 from deepbass.runs.interrupt import uninterrupted
 from deepbass.runs.packing import pack_labels, unpack_labels
 from deepbass.store.checkpoints import Checkpoint
-from deepbass.store.names import LABELS_FILE, LEARNER_FILE
+from deepbass.store.names import FEATURES_FILE, LABELS_FILE, LEARNER_FILE
 from deepbass.store.rundir import RunDir
 
 
@@ -69,6 +72,12 @@ class Recorder:
             path, config=config.as_dict(), data=described, versions=made_with, keep=config.keep_checkpoints
         )
         return cls(run_dir, learner)
+
+    def keep_extractor(self, extractor: Extractor | None) -> None:
+        """Keep what it takes to compute the samples' features elsewhere, unless it is there; None: there are none."""
+        file = self.run_dir.path / FEATURES_FILE
+        if extractor is not None and not file.exists():
+            replace_file(file, pack_extractor(extractor))
 
     def commit(
         self,

@@ -16,8 +16,6 @@ from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Ids
 from deepbass.core.loop import UNTRAINED, Method, State, Step, ask_again, run
 from deepbass.core.randomness import generator, seed_for
 from deepbass.data.pool import Pool
-from deepbass.features.saved_extractor import pack_extractor
-from deepbass.files import replace_file
 from deepbass.label.class_list import ClassList
 from deepbass.label.estimate import error_estimate
 from deepbass.label.ranking import Ranking
@@ -28,7 +26,7 @@ from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from deepbass.runs.measure import measure
 from deepbass.runs.recorder import Recorder
-from deepbass.store.names import FEATURES_FILE, RANKING_FILE
+from deepbass.store.names import RANKING_FILE
 from deepbass.store.rundir import RunDir
 from deepbass.trainer.earlier_model import CARRIED_FROM, EarlierModel
 from deepbass.trainer.item_rows import ItemRows
@@ -118,8 +116,7 @@ class ModelRun:
                 "features": material.supply.features,
             },
         )
-        if material.supply.extractor is not None:
-            replace_file(path / FEATURES_FILE, pack_extractor(material.supply.extractor))
+        recorder.keep_extractor(material.supply.extractor)
         return cls(recorder, config, material, learner, reader, status)
 
     @classmethod
@@ -128,6 +125,7 @@ class ModelRun:
         config = Config.of(run_dir.about["config"])
         learner = _learner(config, material, len(run_dir.about["data"]["classes"]), status)
         self = cls(Recorder(run_dir, learner), config, material, learner, reader, status)
+        self._recorder.keep_extractor(material.supply.extractor)
         checkpoint = self._recorder.take_up(status.note)
         if checkpoint is not None:
             self._ranking = Ranking.unpack(checkpoint.files[RANKING_FILE])
