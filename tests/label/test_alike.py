@@ -1,4 +1,4 @@
-"""Others like one: the nearest are offered, and only what nobody else has a claim on; their labels distort no number."""
+"""Others like one: the nearest are offered, and only what nobody else has a claim on; no number is distorted."""
 
 from __future__ import annotations
 

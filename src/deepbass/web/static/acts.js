@@ -35,7 +35,10 @@ export function createActs({ outbox, api, store, onGiven, onUndone, onChanged, o
   /** Give acts, all by one key or click. @param {Wish[]} wishes @param {string} [words] @returns {Group} */
   function give(wishes, words = "") {
     const { project } = store.get();
-    const acts = wishes.map((wish) => ({ ...wish, uid: uid(), answer: inWords(project, wish) }));
+    const own = uid(); // of a group the same up to a dot: so the server knows what belongs together
+    const acts = wishes.map((wish, place) => ({
+      ...wish, uid: wishes.length > 1 ? `${own}.${place}` : own, answer: inWords(project, wish),
+    }));
     const group = { acts, words: words || (acts.length === 1 ? acts[0].answer : counted(acts.length, "answer")) };
     acts.forEach((act) => noteFlag(act, false));
     given.push(group);
@@ -87,8 +90,10 @@ export function createActs({ outbox, api, store, onGiven, onUndone, onChanged, o
       const last = await api.last();
       if (!last) return "There is nothing left to undo.";
       const { project } = store.get();
-      const act = { ...last, name: last.name ?? `${store.get().project.kind} ${last.item}`, answer: inWords(project, last) };
-      return { acts: [act], words: act.answer };
+      const acts = (last.group ?? [last]).map((act) => ({
+        ...act, name: act.name ?? `${project.kind} ${act.item}`, answer: inWords(project, act),
+      }));
+      return { acts, words: acts.length === 1 ? acts[0].answer : counted(acts.length, "answer") };
     } catch (error) {
       const offline = !(error instanceof ApiError) || error.status === 0;
       return offline ? "Earlier answers can be undone when the server is back." : `Undo failed: ${reason(error)}`;
@@ -142,7 +147,7 @@ export function scopeOf(project) {
   return JSON.stringify([project.id ?? project.name, project.annotator]);
 }
 
-/** @param {Project} project @param {Pick<Act, "kind"|"class">} act @returns {string} */
+/** @param {Project} project @param {Pick<Act, "kind"|"class"|"note">} act @returns {string} */
 export function inWords(project, act) {
   const name = () => className(project, act.class);
   /** @type {Record<Act["kind"], () => string>} */
@@ -154,6 +159,7 @@ export function inWords(project, act) {
     unsure: () => "don’t know",
     flag: () => "flagged",
     unflag: () => "flag removed",
+    note: () => (act.note ? `note: “${act.note}”` : "note removed"),
     undo: () => "taken back",
   };
   return words[act.kind]();
