@@ -109,6 +109,16 @@ def test_a_file_of_half_a_row_is_none(tmp_path: Path, content: bytes) -> None:
     assert Neighbours.open(tmp_path) is None
 
 
+def test_a_damaged_file_leads_to_wrong_neighbours_at_worst(tmp_path: Path) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        (tmp_path / NEIGHBOURS_FILE).write_bytes(rng.bytes(ITEMS * DIMENSIONS * 2))
+        neighbours = Neighbours.open(tmp_path)
+        assert neighbours is not None
+        for item in range(ITEMS):
+            assert all(np.isfinite(away) for _, away in neighbours.nearest(item, np.arange(ITEMS), 5))
+
+
 def clusters(width: int) -> NDArray[np.float32]:
     rng = np.random.default_rng(0)
     middles = rng.normal(0, 1e5, (3, width))  # more than 16 bits can hold

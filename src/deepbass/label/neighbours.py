@@ -49,9 +49,10 @@ class Neighbours:
         if not self.has(item):
             return []
         among = among[among < len(self._places)]
-        apart = self._places[among].astype(np.float32)
-        apart -= self._places[item].astype(np.float32)
-        away = np.einsum("nd,nd->n", apart, apart)
+        with np.errstate(all="ignore"):  # a damaged file may hold anything
+            apart = self._places[among].astype(np.float32)
+            apart -= self._places[item].astype(np.float32)
+            away = np.einsum("nd,nd->n", apart, apart)
         away[np.isnan(away)] = np.inf
         near = np.argpartition(away, count)[:count] if count < len(away) else np.arange(len(away))
         near = near[np.lexsort((near, away[near]))]

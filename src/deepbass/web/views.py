@@ -78,7 +78,8 @@ def history(
             "id": act.id,
             "annotator": act.annotator,
             "at": act.at,
-            "why": act.why,
+            # what is skipped or flagged may still be asked, and nobody should know that it is a test question
+            "why": act.why if act.kind == "label" else "",
             "label": ledger.label(act.item),
             "note": ledger.holds(act.item).note,
         }

@@ -39,7 +39,7 @@ export function createActs({ outbox, api, store, onGiven, onUndone, onChanged, o
     const acts = wishes.map((wish, place) => ({
       ...wish, uid: wishes.length > 1 ? `${own}.${place}` : own, answer: inWords(project, wish),
     }));
-    const group = { acts, words: words || (acts.length === 1 ? acts[0].answer : counted(acts.length, "answer")) };
+    const group = { acts, words: words || together(acts) };
     acts.forEach((act) => noteFlag(act, false));
     given.push(group);
     void enter(acts);
@@ -93,7 +93,7 @@ export function createActs({ outbox, api, store, onGiven, onUndone, onChanged, o
       const acts = (last.group ?? [last]).map((act) => ({
         ...act, name: act.name ?? `${project.kind} ${act.item}`, answer: inWords(project, act),
       }));
-      return { acts, words: acts.length === 1 ? acts[0].answer : counted(acts.length, "answer") };
+      return { acts, words: together(acts) };
     } catch (error) {
       const offline = !(error instanceof ApiError) || error.status === 0;
       return offline ? "Earlier answers can be undone when the server is back." : `Undo failed: ${reason(error)}`;
@@ -129,9 +129,14 @@ export function createActs({ outbox, api, store, onGiven, onUndone, onChanged, o
     /** Take over what an earlier page left unsent, to be undone. @param {import("./keep.js").Entry[]} entries */
     adopt(entries) {
       const undone = new Set(entries.map(({ act }) => act.undoes));
-      given = entries
-        .filter(({ act }) => act.kind !== "undo" && !undone.has(act.uid))
-        .map(({ act, about }) => ({ acts: [{ ...act, ...about }], words: about.answer }));
+      /** @type {Map<string, Given[]>} */
+      const groups = new Map();
+      for (const { act, about } of entries) {
+        if (act.kind === "undo" || undone.has(act.uid)) continue;
+        const own = act.uid.split(".")[0];
+        groups.set(own, [...(groups.get(own) ?? []), { ...act, ...about }]);
+      }
+      given = [...groups.values()].map((acts) => ({ acts, words: together(acts) }));
     },
     /** Forget a refused act: there is nothing to take back. @param {string} refused */
     forget(refused) {
@@ -163,6 +168,11 @@ export function inWords(project, act) {
     undo: () => "taken back",
   };
   return words[act.kind]();
+}
+
+/** Say what acts are together. @param {Given[]} acts @returns {string} */
+function together(acts) {
+  return acts.length === 1 ? acts[0].answer : counted(acts.length, "answer");
 }
 
 /** Leave out what is empty. @param {Act} act @returns {Act} */
