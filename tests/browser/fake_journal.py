@@ -84,6 +84,18 @@ class FakeJournal:
         """Give what undo would take back."""
         return next((act for act in reversed(self.live()) if act["annotator"] == person), None)
 
+    def last_group_of(self, person: str) -> list[Row]:
+        """Give what one undo would take back: acts whose uids are the same up to a dot."""
+        last = self.last_of(person)
+        group = str(last["uid"]).rpartition(".")[0] if last else ""
+        same = [act for act in self.live() if group and act["uid"].startswith(f"{group}.")]
+        return same or ([last] if last else [])
+
+    def note(self, item: int) -> str:
+        """Give the newest note on an item."""
+        notes = [act["note"] for act in self.live() if act["kind"] == "note" and act["item"] == item]
+        return str(notes[-1]) if notes else ""
+
     def next(self, person: str, count: int, holding: tuple[int, ...] = ()) -> list[int]:
         """Hand out items: those held already, then new ones, and at the very end what the person has skipped."""
         with self.lock:

@@ -88,6 +88,18 @@ class Fake:
             rows.append({"item": item, "name": name, "guess": guess["class"], **guess})
         return sorted(rows, key=lambda row: -float(row["entropy"]))
 
+    def alike(self, item: int, person: str, count: int) -> Row:
+        """Find the items nearest by number that have no label and are with nobody else."""
+        class_ = self.journal.labels().get(item)
+        taken = {item, *(one for one, _ in self.journal.standing())}
+        taken |= {one for who, held in self.journal.leases.items() if who != person for one in held}
+        near = sorted((one for one in range(len(self.names)) if one not in taken), key=lambda one: abs(one - item))
+        items = [
+            {"item": one, "name": self.names[one], "distance": abs(one - item), "guess": self.guess(one)}
+            for one in near[:count]
+        ]
+        return {"class": class_, "items": items if class_ is not None else [], "why_none": None}
+
     def levels(self) -> Row:
         """Say for a few levels how many guesses are so sure, and how often the model is wrong when it is."""
         levels = []

@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,6 +35,7 @@ POLICY = (
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 COOKIE = "deepbass-fake"
+ALWAYS = (("since", "0001-01-01T00:00:00+00:00"), ("until", "9999-01-01T00:00:00+00:00"))
 
 
 def application(fake: Fake) -> Starlette:
@@ -99,12 +101,14 @@ def application(fake: Fake) -> Starlette:
 
     def _short(who: str) -> Row | None:
         last = fake.journal.last_of(who)
-        return last and {key: last[key] for key in ("uid", "item", "kind", "class")} | {
-            "name": fake.names[last["item"]]
-        }
+        return last and _named(last)
+
+    def _named(act: Row) -> Row:
+        return {key: act[key] for key in ("uid", "item", "kind", "class")} | {"name": fake.names[act["item"]]}
 
     async def last(request: Request) -> Response:
-        return JSONResponse(_short(person(request)))
+        group = [_named(act) for act in fake.journal.last_group_of(person(request))]
+        return JSONResponse({**group[-1], "group": group} if group else None)
 
     async def guess(request: Request) -> Response:
         return JSONResponse({"guess": fake.guess(int(request.path_params["item"]))})
@@ -116,6 +120,10 @@ def application(fake: Fake) -> Starlette:
         if query.get("who", "me") == "me":
             rows = [act for act in rows if act["annotator"] == person(request)]
         rows = [act for act in rows if query.get("name", "").lower() in fake.names[act["item"]].lower()]
+        rows = [act for act in rows if query.get("by", act["annotator"]) == act["annotator"]]
+        rows = [act for act in rows if query.get("class", str(act["class"])) == str(act["class"])]
+        since, until = (datetime.fromisoformat(query.get(name, default)) for name, default in ALWAYS)
+        rows = [act for act in rows if since <= datetime.fromisoformat(act["at"]) < until]
         standing, flags = fake.journal.standing(), fake.journal.flags()
         only = query.get("only")
         if only == "flagged":
@@ -125,12 +133,23 @@ def application(fake: Fake) -> Starlette:
             holds = {act["uid"] for act in standing.values()}
             rows = [act for act in rows if act["kind"] == kind and act["uid"] in holds]
         labels = fake.journal.labels()
-        keys = ("id", "uid", "item", "kind", "class", "annotator", "at")
+        keys = ("id", "uid", "item", "kind", "class", "annotator", "at", "why")
         shown = [
-            {key: act[key] for key in keys} | {"name": fake.names[act["item"]], "label": labels.get(act["item"])}
+            {key: act[key] for key in keys}
+            | {"name": fake.names[act["item"]], "label": labels.get(act["item"])}
+            | {"note": fake.journal.note(act["item"])}
             for act in rows[:limit]
         ]
-        return JSONResponse({"acts": shown, "more": len(rows) > limit})
+        people = sorted({act["annotator"] for act in fake.journal.live()})
+        return JSONResponse({"acts": shown, "more": len(rows) > limit, "people": people})
+
+    async def alike(request: Request) -> Response:
+        return JSONResponse(
+            fake.alike(int(request.path_params["item"]), person(request), int(request.query_params["count"]))
+        )
+
+    async def note(request: Request) -> Response:
+        return JSONResponse({"note": fake.journal.note(int(request.path_params["item"]))})
 
     async def guesses(request: Request) -> Response:
         query = request.query_params
@@ -220,6 +239,8 @@ def application(fake: Fake) -> Starlette:
         "/api/next": next_,
         "/api/last": last,
         "/api/guess/{item:int}": guess,
+        "/api/alike/{item:int}": alike,
+        "/api/note/{item:int}": note,
         "/api/history": history,
         "/api/guesses": guesses,
         "/api/guess-levels": guess_levels,

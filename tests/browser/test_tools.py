@@ -64,5 +64,5 @@ def test_answers_are_found_by_name(serve: Serve, visit: Open) -> None:
     ann.page.get_by_role("searchbox").fill("barn")
     expect(lines).to_have_count(2)
     ann.page.get_by_role("searchbox").fill("u")  # a key that undoes elsewhere is a letter here
-    expect(ann.page.locator(".history .empty")).to_contain_text("No answer is about a name with “u” in it")
+    expect(ann.page.locator(".history .empty")).to_contain_text("No such answer is about a name with “u” in it")
     assert len(served.acts()) == 3

@@ -85,7 +85,7 @@ def test_csv_has_every_label_with_its_source_and_annotator(busy: Project, tmp_pa
     done = export(busy, "csv", tmp_path / "labels.csv", guesses=0.5)
     assert replace(done, notes=()) == Exported(tmp_path / "labels.csv", "csv", labels=4, guesses=3)
     header = (tmp_path / "labels.csv").read_text(encoding="utf-8").splitlines()[0]
-    assert header == "path,label,source,annotator,created_at,iteration,entropy,confidence"
+    assert header == "path,label,source,annotator,created_at,iteration,entropy,confidence,note"
     short = {row["path"]: (row["label"], row["source"], row["annotator"], row["iteration"]) for row in rows(done.path)}
     assert short == {
         "a/0.png": ("dog", "browse", "ann", "1"),

@@ -15,13 +15,14 @@ from deepbass.label.class_list import ClassChangeError
 from deepbass.label.journal import Journal, RefusedAct
 from deepbass.label.ledger import Ledger
 from deepbass.label.project import Project
+from deepbass.label.project_database import FORMAT
 from deepbass.store.names import PROJECT_DB_FILE
 from tests.label.projects import make_images, make_project
 
 NAMES = [f"{number}.png" for number in range(10)]
 
 # the tables of format 1, as they were written
-FORMAT_1 = Path(__file__).with_name("format_1.sql").read_text(encoding="utf-8")
+OLD = {format_: Path(__file__).with_name(f"format_{format_}.sql").read_text(encoding="utf-8") for format_ in (1, 2)}
 
 
 @pytest.fixture
@@ -205,16 +206,22 @@ def test_a_folder_whose_class_was_renamed_or_merged_still_means_it_and_one_that_
 # the format
 
 
-def old_project(tmp_path: Path) -> Project:
-    """Make a project, and put a file of format 1 with some labels in place of its journal."""
+def old_project(tmp_path: Path, format_: int) -> Project:
+    """Make a project, and put a file of an older format with some labels in place of its journal."""
     project = make_project(tmp_path / "project", make_images(tmp_path / "images", NAMES))
     for file in project.path.glob(f"{PROJECT_DB_FILE}*"):
         file.unlink()
     db = sqlite3.connect(project.labels_db)
     db.execute("PRAGMA journal_mode = WAL")
-    db.executescript(FORMAT_1)
+    db.executescript(OLD[format_])
     db.executemany("INSERT INTO items (id, name) VALUES (?, ?)", enumerate(NAMES))
-    db.executemany("INSERT INTO classes VALUES (?, ?, 'command', '2026-01-01')", enumerate(["cat", "dog"]))
+    named = [(0, "cat", "command", "2026-01-01"), (1, "dog", "command", "2026-01-01")]
+    if format_ == 1:
+        db.executemany("INSERT INTO classes VALUES (?, ?, ?, ?)", named)
+    else:
+        db.executemany("INSERT INTO classes VALUES (?)", [(0,), (1,)])
+        added = "INSERT INTO class_changes (id, kind, class, name, by, at) VALUES (?1 + 1, 'add', ?1, ?2, ?3, ?4)"
+        db.executemany(added, named)
     db.executemany(
         "INSERT INTO acts (id, uid, item, kind, annotator, why, class, saw_guess, at) "
         "VALUES (?, ?, ?, 'label', 'ann', 'rank', ?, 0, 'then')",
@@ -242,8 +249,9 @@ def schema(path: Path) -> dict[str, list[Any]]:
     return found
 
 
-def test_a_project_of_format_1_can_be_read_as_it_is(tmp_path: Path) -> None:
-    project = old_project(tmp_path)
+@pytest.mark.parametrize("format_", OLD)
+def test_a_project_of_an_older_format_can_be_read_as_it_is(tmp_path: Path, format_: int) -> None:
+    project = old_project(tmp_path, format_)
     before = schema(project.labels_db)
     with Journal.open(project.labels_db, "ro") as journal:
         assert journal.class_list().names == ["cat", "dog"]
@@ -251,12 +259,15 @@ def test_a_project_of_format_1_can_be_read_as_it_is(tmp_path: Path) -> None:
         with Journal.open(project.labels_db) as writer:  # the page is opened meanwhile
             writer.rename_class(1, "puppy", "ann")
         assert journal.class_list().names == ["cat", "puppy"]
-    assert before["version"] == [(1,)]
-    assert schema(project.labels_db)["version"] == [(2,)]
+    assert before["version"] == [(format_,)]
+    assert schema(project.labels_db)["version"] == [(FORMAT,)]
 
 
-def test_a_project_of_format_1_is_upgraded_by_whoever_writes_and_nothing_is_lost(tmp_path: Path) -> None:
-    project = old_project(tmp_path)
+@pytest.mark.parametrize("format_", OLD)
+def test_a_project_of_an_older_format_is_upgraded_by_whoever_writes_and_nothing_is_lost(
+    tmp_path: Path, format_: int
+) -> None:
+    project = old_project(tmp_path, format_)
     fresh = make_project(tmp_path / "fresh", make_images(tmp_path / "images", NAMES))
     with Journal.open(project.labels_db) as journal:
         assert journal.class_list().names == ["cat", "dog"]
@@ -277,18 +288,17 @@ def test_a_project_of_format_1_is_upgraded_by_whoever_writes_and_nothing_is_lost
     db.close()
 
 
+@pytest.mark.parametrize("format_", OLD)
 def test_an_upgrade_that_finds_no_room_leaves_the_old_file_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_: int
 ) -> None:
     from deepbass.label import project_database
 
-    project = old_project(tmp_path)
+    project = old_project(tmp_path, format_)
     before = schema(project.labels_db)
-    broken = project_database._UPGRADE.replace(
-        "PRAGMA user_version", "INSERT INTO nowhere VALUES (1); PRAGMA user_version"
-    )
-    monkeypatch.setattr(project_database, "_UPGRADE", broken)
-    with pytest.raises(StoreError, match="upgrade the labels from format 1 to 2"):
+    broken = f"{project_database._UPGRADES[format_]} INSERT INTO nowhere VALUES (1);"
+    monkeypatch.setitem(project_database._UPGRADES, format_, broken)
+    with pytest.raises(StoreError, match=f"upgrade the labels from format {format_} to {FORMAT}"):
         Journal.open(project.labels_db)
     assert schema(project.labels_db) == before
     monkeypatch.undo()

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from deepbass.core.errors import ConfigError, DeepBassError, StoreError
+from deepbass.label.neighbours import Neighbours
 from deepbass.label.project import Settings
 from deepbass.store.lock import take_lock
 from deepbass.store.names import CHECKPOINTS_FOLDER, LEARNER_FILE, RUN_LOCK_FILE
@@ -163,6 +164,9 @@ def test_ids_of_the_ranking_are_those_of_the_items_although_some_images_are_brok
         assert right(ranking.guess, there) > 0.9
         assert right(ranking.predicted, [item for item in here.reserve if item not in broken]) > 0.9
         assert any("3 of 150" in what.get("note", "") for what in here.said)
+        neighbours = Neighbours.open(here.project.models / "0001")  # for the page to find others like one
+        assert neighbours is not None
+        assert [item for item in range(150) if not neighbours.has(item)] == sorted(broken)
         assert here.trained_on()[0] == {item: truth(item) for class_ in range(3) for item in here.first(class_, 12)}
 
 

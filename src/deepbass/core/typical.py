@@ -49,11 +49,17 @@ def reduce(points: Points, dimensions: int, rng: np.random.Generator) -> Points:
     flat: Points = np.subtract(given, given.mean(0), dtype=np.float32)
     if flat.shape[1] <= dimensions:
         return flat
+    reduced: Points = flat @ main_directions(flat, dimensions, rng).T
+    return reduced
+
+
+def main_directions(flat: Points, dimensions: int, rng: np.random.Generator) -> Points:
+    """Find the directions in which centred points vary most, one per row."""
     sketch = flat @ rng.standard_normal((flat.shape[1], dimensions + 10), dtype=np.float32)
     basis, _ = np.linalg.qr(flat @ (flat.T @ sketch))
     _, _, directions = np.linalg.svd(basis.T @ flat, full_matrices=False)
-    reduced: Points = flat @ directions[:dimensions].T
-    return reduced
+    main: Points = directions[:dimensions]
+    return main
 
 
 def k_means(points: Points, clusters: int, rng: np.random.Generator) -> Ids:

@@ -18,7 +18,7 @@ from deepbass.exchange.records import PSEUDO, ItemRecord, LabelsRead, ReadLabel,
 from deepbass.exchange.text import excerpt
 from deepbass.label.contents import Content
 
-COLUMNS = ("path", "label", "source", "annotator", "created_at", "iteration", "entropy", "confidence")
+COLUMNS = ("path", "label", "source", "annotator", "created_at", "iteration", "entropy", "confidence", "note")
 
 
 def write_csv(file: TextIO, records: Records) -> None:
@@ -64,6 +64,7 @@ def columns_of(record: ItemRecord) -> dict[str, Any]:
         "iteration": record.iteration,
         "entropy": _short(guess.entropy) if guess else None,
         "confidence": _short(guess.confidence) if guess else None,
+        "note": record.note or None,
     }
 
 

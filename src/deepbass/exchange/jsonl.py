@@ -17,7 +17,7 @@ from deepbass.label.contents import Content
 def write_jsonl(file: TextIO, records: Records) -> None:
     """Write an object for every item that has a label or that anything was said about."""
     for record in records.items:
-        if record.label is not None or record.answers or record.flagged:
+        if record.label is not None or record.answers or record.flagged or record.note:
             file.write(json.dumps(_everything(record, records), ensure_ascii=False, allow_nan=False) + "\n")
 
 

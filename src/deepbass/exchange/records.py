@@ -58,11 +58,12 @@ class ItemRecord:
     path: str  # its name in the source
     gone: bool  # not in the source any more
     label: str | None = None  # None: nobody gave one, people differ, or the model is not sure enough
-    source: str | None = None  # question, audit, browse, guesses, source, import; pseudo: the model's
+    source: str | None = None  # question, audit, browse, guesses, alike, source, import; pseudo: the model's
     annotator: str | None = None  # whose word it is; with several, the last one's
     created_at: str | None = None
     iteration: int | None = None  # of the model that was in use when the label was given, or that gave it
     flagged: bool = False
+    note: str = ""
     answers: tuple[Answer, ...] = ()  # of everyone, in order; a settlement is the last
     guess: Guess | None = None
 
@@ -146,7 +147,13 @@ def gather(project: Project, *, guesses: float | None = THRESHOLD) -> Records:
     def record(row: ItemRow) -> ItemRecord:
         given = answers.get(row.id, ())
         known = ItemRecord(
-            row.id, row.name, row.gone, flagged=row.id in flags, answers=given, guess=thoughts.get(row.id)
+            row.id,
+            row.name,
+            row.gone,
+            flagged=row.id in flags,
+            note=ledger.holds(row.id).note,
+            answers=given,
+            guess=thoughts.get(row.id),
         )
         label = ledger.label(row.id)
         if label is not None:

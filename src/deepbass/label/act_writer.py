@@ -11,13 +11,15 @@ from deepbass.label.clean_names import LONGEST, is_text
 from deepbass.label.project_database import read_class_list
 from deepbass.store.write_errors import now
 
-COLUMNS = "uid, item, kind, annotator, why, class, undoes, seconds, saw_guess, id, at"  # in the order of Act's fields
+# in the order of Act's fields
+COLUMNS = "uid, item, kind, annotator, why, class, undoes, seconds, saw_guess, note, id, at"
+LONGEST_NOTE = 500  # characters
 
-_ADD = f"INSERT INTO acts ({COLUMNS}) VALUES ({', '.join('?' * 11)})"
+_ADD = f"INSERT INTO acts ({COLUMNS}) VALUES ({', '.join('?' * 12)})"
 _LONGEST_SECONDS = 1e6  # a page left open for days says nothing about a label
 
 # what makes two acts the same one, sent twice; why and seconds may have been found out anew
-_SAME = ("item", "kind", "annotator", "class_", "undoes")
+_SAME = ("item", "kind", "annotator", "class_", "undoes", "note")
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class ActWriter:
             undoes=act.undoes,
             seconds=_plausible(act.seconds),
             saw_guess=bool(act.saw_guess),
+            note=act.note,
             id=self._last,
             at=self._at,
         )
@@ -110,8 +113,8 @@ _FIELDS = [field.name for field in fields(Act)]
 
 def to_act(row: tuple[Any, ...]) -> Act:
     """Make an act from a row of COLUMNS."""
-    uid, item, kind, annotator, why, class_, undoes, seconds, saw_guess, id_, at = row
-    return Act(uid, item, kind, annotator, why, class_, undoes, seconds, bool(saw_guess), id_, at)
+    uid, item, kind, annotator, why, class_, undoes, seconds, saw_guess, note, id_, at = row
+    return Act(uid, item, kind, annotator, why, class_, undoes, seconds, bool(saw_guess), note, id_, at)
 
 
 def next_id(db: sqlite3.Connection, table: str) -> int:
@@ -132,6 +135,14 @@ def _misshapen(act: NewAct) -> str | None:
         return f"{act.kind!r} names no class, but {_short(act.class_)} was given"
     if act.kind != "undo" and act.undoes is not None:
         return f"{act.kind!r} takes nothing back, but {_short(act.undoes)} was named"
+    return _objection_to_note(act)
+
+
+def _objection_to_note(act: NewAct) -> str | None:
+    if act.kind != "note":
+        return None if act.note is None else f"{act.kind!r} has no note, but {_short(act.note)} was given"
+    if not isinstance(act.note, str) or len(act.note) > LONGEST_NOTE or not is_text(act.note):
+        return f"a note must be at most {LONGEST_NOTE} characters of plain text in one line"
     return None
 
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 # label: the sample is of a class. skip: not now. unsure: looked at, cannot tell. flag, unflag: a mark to come back to.
-# veto: the model's guess (the class) is wrong. settle: the last word where people disagree. undo: takes an act back.
-Kind = Literal["label", "skip", "unsure", "flag", "unflag", "veto", "settle", "undo"]
+# veto: the model's guess (the class) is wrong. settle: the last word where people disagree. note: a remark on the
+# sample, in place of the one before; an empty one removes it. undo: takes an act back.
+Kind = Literal["label", "skip", "unsure", "flag", "unflag", "veto", "settle", "note", "undo"]
 
 # why a sample was looked at: a spread before there is a model, the model's ranking, the audit sample, a second opinion,
-# looking through earlier answers, looking through the model's guesses; or where a label came from without being asked
-Why = Literal["spread", "rank", "audit", "twice", "browse", "guesses", "source", "import"]
+# looking through earlier answers, looking through the model's guesses, likeness to another one that has a label; or
+# where a label came from without being asked
+Why = Literal["spread", "rank", "audit", "twice", "browse", "guesses", "alike", "source", "import"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 WHYS: tuple[Why, ...] = get_args(Why)
@@ -19,7 +21,10 @@ WITH_CLASS: frozenset[Kind] = frozenset({"label", "veto", "settle"})
 ANSWERS: frozenset[Kind] = frozenset({"label", "skip", "unsure"})  # of a person about an item, one of them stands
 ASKED: frozenset[Why] = frozenset({"spread", "rank", "audit", "twice"})  # a question was handed out
 BROUGHT: frozenset[Why] = frozenset({"source", "import"})  # nobody was asked: it is no opinion
-CHOSEN: frozenset[Why] = frozenset({"browse", "guesses"})  # a person looked it up, maybe because of what the model says
+# a person looked it up, maybe because of what the model says
+CHOSEN: frozenset[Why] = frozenset({"browse", "guesses", "alike"})
+# one look at many, beside the label of another one: it counts as a label, but is no opinion to compare with others'
+AT_ONCE: frozenset[Why] = frozenset({"alike"})
 
 OWN_UIDS = ("source-", "import-")  # what the uids begin with that deepbass makes itself: no page may send such
 
@@ -37,6 +42,7 @@ class NewAct:
     undoes: str | None = None  # the uid of the act that an undo takes back
     seconds: float | None = None  # that the person took
     saw_guess: bool = False  # whether the model's guess was shown before the answer
+    note: str | None = None  # the remark, of a note; "" removes it
 
 
 @dataclass(frozen=True)

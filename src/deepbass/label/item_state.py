@@ -22,6 +22,7 @@ class ItemState:
     disputed: bool = False
     flagged: bool = False
     vetoed: frozenset[int] = frozenset()
+    note: str = ""  # the newest, whoever wrote it
 
 
 NOTHING = ItemState()
@@ -41,6 +42,7 @@ class ItemActs:
     flags: list[Act] = field(default_factory=list)
     vetoes: list[Act] = field(default_factory=list)
     settles: list[Act] = field(default_factory=list)
+    notes: list[Act] = field(default_factory=list)
 
     def add(self, act: Act) -> None:
         """Add the newest act."""
@@ -87,6 +89,7 @@ class ItemActs:
             disputed=not settled and len(classes) > 1,
             flagged=flagged,
             vetoed=frozenset() if known else frozenset(self._classes(self.vetoes)),
+            note=(self.notes[-1].note or "") if self.notes else "",
         )
 
     def _class(self, act: Act) -> int | None:
@@ -104,11 +107,8 @@ class ItemActs:
                 return [self.by[act.annotator], self.answers, self.labels]
             case "skip" | "unsure":
                 return [self.by[act.annotator], self.answers]
-            case "flag" | "unflag":
-                return [self.flags]
-            case "veto":
-                return [self.vetoes]
-            case "settle":
-                return [self.settles]
             case "undo":
                 return []
+            case "flag" | "unflag" | "veto" | "settle" | "note" as kind:
+                of_kind = {"veto": self.vetoes, "settle": self.settles, "note": self.notes}
+                return [of_kind.get(kind, self.flags)]

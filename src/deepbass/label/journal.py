@@ -17,7 +17,7 @@ from deepbass.label.acts import Act, NewAct, Why
 from deepbass.label.class_list import MOST_CLASSES, ChangeKind, ClassChange, ClassList
 from deepbass.label.clean_names import clean_name
 from deepbass.label.leases import Lease
-from deepbass.label.project_database import PROJECT_DB, not_written, open_database, read_class_list
+from deepbass.label.project_database import PROJECT_DB, has_notes, not_written, open_database, read_class_list
 from deepbass.store.sqlite import Mode, explained
 from deepbass.store.write_errors import now
 
@@ -107,7 +107,10 @@ class Journal:
 
     def acts(self, since: int = 0) -> list[Act]:
         """List the acts after the one with the id ``since``, in order."""
-        return [to_act(row) for row in self._rows(f"{COLUMNS} FROM acts WHERE id > ? ORDER BY id", since)]
+        with self._turn, explained(self.path, "read", PROJECT_DB):
+            columns = COLUMNS if has_notes(self._db) else COLUMNS.replace("note,", "NULL,")
+            rows = self._db.execute(f"SELECT {columns} FROM acts WHERE id > ? ORDER BY id", (since,))
+            return [to_act(row) for row in rows]
 
     # items and classes
 

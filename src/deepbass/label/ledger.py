@@ -7,6 +7,8 @@ The rules, on one item:
 - A label brought along (by the source or an import) holds as long as nobody here gave one; it is no opinion to settle.
 - An act means the class that its own became (`ClassList.resolve`). An answer of a class that was removed stays written
   down, but does not count: the item is asked again, also of who gave it.
+- Many labels given at one look (`AT_ONCE`) are labels like others, but no opinions: they are compared with nobody's,
+  and nobody is asked for a second one.
 - An item of the audit reserve is never trained on. Whether it counts for the audit: see `audit.in_audit`.
 """
 
@@ -15,9 +17,10 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Set
+from itertools import takewhile
 from typing import Literal, Self, TypeVar
 
-from deepbass.label.acts import ANSWERS, ASKED, BROUGHT, Act, Kind
+from deepbass.label.acts import ANSWERS, ASKED, AT_ONCE, BROUGHT, Act, Kind
 from deepbass.label.class_list import ClassList
 from deepbass.label.item_state import NOTHING, ItemActs, ItemState
 
@@ -123,6 +126,12 @@ class Ledger:
         labels = acts.standing_labels() if acts else {}
         return {who: class_ for who, (act, class_) in labels.items() if brought or act.why not in BROUGHT}
 
+    def opinions(self, item: int) -> dict[str, int]:
+        """Tell the class that each annotator gives an item who looked at it alone: what can be compared."""
+        acts = self._of_item.get(item)
+        labels = acts.standing_labels() if acts else {}
+        return {who: class_ for who, (act, class_) in labels.items() if act.why not in BROUGHT | AT_ONCE}
+
     def known(self, item: int) -> bool:
         """Tell whether anybody's label stands, or a settlement: then there is nothing to ask, even if people differ."""
         return item in self._known
@@ -164,10 +173,10 @@ class Ledger:
         return self._done.setdefault(annotator, set())
 
     def labels_by_person(self) -> dict[str, dict[int, int]]:
-        """List the class that each person gives each item, for `agreements`; what was brought along is left out."""
+        """List the class that each person gives each item, for `agreements`: opinions alone."""
         table: dict[str, dict[int, int]] = {}
         for item in sorted(self._known):
-            for annotator, class_ in self.answers(item, brought=False).items():
+            for annotator, class_ in self.opinions(item).items():
                 table.setdefault(annotator, {})[item] = class_
         return table
 
@@ -178,18 +187,32 @@ class Ledger:
             acts.pop()
         return acts[-1] if acts else None
 
+    def last_group_of(self, annotator: str) -> list[Act]:
+        """Tell which acts an undo by this person takes back, oldest first: those that one click gave as a group.
+
+        The page marks them by uids that are the same up to a dot.
+        """
+        last = self.last_of(annotator)
+        if last is None:
+            return []
+        group, dot, _ = last.uid.rpartition(".")
+        if not dot:
+            return [last]
+        of_group = takewhile(lambda act: act.uid.rpartition(".")[0] == group, reversed(self._undoable[annotator]))
+        return [act for act in of_group if act.uid not in self._undone][::-1]
+
     def history(
         self,
         before: int | None = None,
         limit: int = 50,
         annotator: str | None = None,
         only: Only | None = None,
-        wanted: Callable[[int], bool] | None = None,
+        wanted: Callable[[Act], bool] | None = None,
     ) -> list[Act]:
         """List acts that were not taken back, newest first, with ids below ``before``.
 
         ``only`` leaves those by which an item is flagged, skipped, or beyond its annotator, as of now; ``wanted`` those
-        about some items.
+        that it is true of.
         """
         acts = self._order if annotator is None else self._order_of.get(annotator, [])
         at = len(acts) if before is None else bisect_left(acts, before, key=_id)
@@ -197,7 +220,7 @@ class Ledger:
         while at > 0 and len(found) < limit:
             at -= 1
             act = acts[at]
-            if wanted is not None and not wanted(act.item):
+            if wanted is not None and not wanted(act):
                 continue
             if act.uid not in self._undone and (only is None or self._is(act, only)):
                 found.append(act)

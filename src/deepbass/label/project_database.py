@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,8 +19,9 @@ from deepbass.label.class_list import CHANGE_KINDS, ClassChange, ClassList
 from deepbass.store.sqlite import Layout, Mode, connect, explained
 from deepbass.store.write_errors import advice_for, free_space
 
-FORMAT = 2  # of the tables; another number means another layout
+FORMAT = 3  # of the tables; another number means another layout
 BEFORE_CHANGES = 1  # the format in which a class had one name for ever: read as it is, upgraded by whoever writes
+BEFORE_NOTES = 2  # the same of the one in which there were no notes
 
 
 def _listed(words: Iterable[str]) -> str:
@@ -54,7 +56,7 @@ CREATE TABLE files (
 ) STRICT;
 """
 
-_TABLES = f"""
+_TABLES = """
 CREATE TABLE items (
     id INTEGER PRIMARY KEY CHECK (id >= 0),
     name TEXT NOT NULL UNIQUE,
@@ -65,6 +67,9 @@ CREATE TABLE people (
     password TEXT NOT NULL, -- its hash
     at TEXT NOT NULL
 ) STRICT;
+"""
+
+_ACTS_AND_LEASES = f"""
 CREATE TABLE acts (
     id INTEGER PRIMARY KEY,
     uid TEXT NOT NULL UNIQUE CHECK (uid <> ''),
@@ -77,8 +82,10 @@ CREATE TABLE acts (
     seconds REAL CHECK (seconds >= 0),
     saw_guess INTEGER NOT NULL CHECK (saw_guess IN (0, 1)),
     at TEXT NOT NULL,
+    note TEXT,
     CHECK ((class IS NOT NULL) = (kind IN ({_listed(WITH_CLASS)}))),
-    CHECK ((undoes IS NOT NULL) = (kind = 'undo'))
+    CHECK ((undoes IS NOT NULL) = (kind = 'undo')),
+    CHECK ((note IS NOT NULL) = (kind = 'note'))
 ) STRICT;
 CREATE TABLE leases (
     place INTEGER PRIMARY KEY, -- in the order in which they were handed out
@@ -108,23 +115,23 @@ def _only_added(table: str, keys: tuple[str, ...], columns: str) -> str:
     )
 
 
-_ACTS_AND_ITEMS = _only_added(
-    "acts", ("id", "uid", "undoes"), "id, uid, item, kind, annotator, why, class, undoes, seconds, saw_guess, at"
-) + _only_added("items", ("id", "name"), "id, name")
+_ACTS_ADDED = _only_added(
+    "acts", ("id", "uid", "undoes"), "id, uid, item, kind, annotator, why, class, undoes, seconds, saw_guess, at, note"
+)
+_ITEMS_ADDED = _only_added("items", ("id", "name"), "id, name")
 _CLASSES_ADDED = _only_added("classes", ("id",), "id") + _only_added(
     "class_changes", ("id", "undoes"), 'id, kind, class, name, "into", undoes, by, at'
 )
 
 PROJECT_DB = Layout(
     FORMAT,
-    _OF_CLASSES + _TABLES + _FILES + _ACTS_AND_ITEMS + _CLASSES_ADDED,
+    _OF_CLASSES + _TABLES + _ACTS_AND_LEASES + _FILES + _ACTS_ADDED + _ITEMS_ADDED + _CLASSES_ADDED,
     "restore the project from a copy",
     threads=True,
 )
 
 # the classes of format 1 become the changes that added them; acts are left as they are
-_UPGRADE = f"""
-BEGIN IMMEDIATE;
+_NAMED_CLASSES = f"""
 CREATE TEMP TABLE named AS SELECT id, name, by, at FROM main.classes;
 DROP TABLE main.classes;
 {_OF_CLASSES}
@@ -134,13 +141,29 @@ INSERT INTO class_changes (id, kind, class, name, by, at)
     SELECT id + 1, 'add', id, name, by, at FROM temp.named ORDER BY id;
 DROP TABLE temp.named;
 {_CLASSES_ADDED}
-PRAGMA user_version = {FORMAT};
-COMMIT;
 """
+
+# SQLite cannot change what a table checks: acts and leases are made anew, with every row as it was
+_WITHOUT_NOTES = "id, uid, item, kind, annotator, why, class, undoes, seconds, saw_guess, at"
+_WITH_NOTES = f"""
+CREATE TEMP TABLE old_acts AS SELECT {_WITHOUT_NOTES} FROM main.acts;
+CREATE TEMP TABLE old_leases AS SELECT place, item, annotator, why, until FROM main.leases;
+DROP TABLE main.acts;
+DROP TABLE main.leases;
+{_ACTS_AND_LEASES}
+INSERT INTO acts ({_WITHOUT_NOTES}) SELECT {_WITHOUT_NOTES} FROM temp.old_acts ORDER BY id;
+INSERT INTO leases (place, item, annotator, why, until)
+    SELECT place, item, annotator, why, until FROM temp.old_leases ORDER BY place;
+DROP TABLE temp.old_acts;
+DROP TABLE temp.old_leases;
+{_ACTS_ADDED}
+"""
+
+_UPGRADES = {BEFORE_CHANGES: _NAMED_CLASSES + _WITH_NOTES, BEFORE_NOTES: _WITH_NOTES}
 
 
 def open_database(path: Path, mode: Mode) -> sqlite3.Connection:
-    """Open the file; to open one of format 1 for writing makes one of today's of it, whole or not at all."""
+    """Open the file; to open an older one for writing makes one of today's of it, whole or not at all."""
     try:
         return connect(path, mode, PROJECT_DB)
     except StoreError:
@@ -153,20 +176,21 @@ def open_database(path: Path, mode: Mode) -> sqlite3.Connection:
 
 
 def _open_older(path: Path, mode: Mode) -> sqlite3.Connection | None:
-    try:
-        # no script: its tables are not held to the letter of today's; the upgrade makes those that differ
-        return connect(path, mode, replace(PROJECT_DB, format=BEFORE_CHANGES, script=""))
-    except StoreError:
-        return None
+    for format_ in _UPGRADES:
+        with suppress(StoreError):
+            # no script: its tables are not held to the letter of today's; the upgrade makes those that differ
+            return connect(path, mode, replace(PROJECT_DB, format=format_, script=""))
+    return None
 
 
 def _upgrade(db: sqlite3.Connection, path: Path) -> None:
-    doing = f"upgrade the labels from format {BEFORE_CHANGES} to {FORMAT}"
+    found = _format(db)
+    doing = f"upgrade the labels from format {found} to {FORMAT}"
     try:
         with explained(path, doing, PROJECT_DB, partial(not_written, doing, path)):
-            db.execute("PRAGMA foreign_keys = OFF")  # the table that acts refer to is made anew
+            db.execute("PRAGMA foreign_keys = OFF")  # tables that others refer to are made anew
             try:
-                db.executescript(_UPGRADE)
+                db.executescript(f"BEGIN IMMEDIATE; {_UPGRADES[found]} PRAGMA user_version = {FORMAT}; COMMIT;")
             except BaseException:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
@@ -177,11 +201,21 @@ def _upgrade(db: sqlite3.Connection, path: Path) -> None:
         raise
 
 
+def _format(db: sqlite3.Connection) -> int:
+    """Tell the format; asked anew each time, since whoever writes may have upgraded the file."""
+    (found,) = db.execute("PRAGMA user_version").fetchone()
+    return int(found)
+
+
+def has_notes(db: sqlite3.Connection) -> bool:
+    """Tell whether acts have the column of notes, which older files lack until somebody writes."""
+    return _format(db) > BEFORE_NOTES
+
+
 def read_class_list(db: sqlite3.Connection) -> ClassList:
     """Fold the changes of the classes; those of format 1 were added and never changed."""
-    (found,) = db.execute("PRAGMA user_version").fetchone()  # asked anew: whoever writes may have upgraded the file
     changes = 'id, kind, class, name, "into", undoes, by, at FROM class_changes'
-    if found == BEFORE_CHANGES:
+    if _format(db) == BEFORE_CHANGES:
         changes = "id + 1, 'add', id, name, NULL, NULL, by, at FROM classes"
     return ClassList(ClassChange(*row) for row in db.execute(f"SELECT {changes} ORDER BY id"))
 

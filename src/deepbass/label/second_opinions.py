@@ -64,5 +64,5 @@ class SecondOpinions:
     def _only_person(self, item: int) -> str | None:
         if self._ledger.holds(item).settled:
             return None
-        people = self._ledger.answers(item, brought=False)
+        people = self._ledger.opinions(item)
         return next(iter(people)) if len(people) == 1 else None

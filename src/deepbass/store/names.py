@@ -10,6 +10,7 @@ CHECKPOINTS_FOLDER = "checkpoints"
 MODEL_FILE = "model.safetensors"  # an exported model has one, too
 FEATURES_FILE = "features.safetensors"  # an exported model has one, too
 FIELD_FILE = "field.npz"
+NEIGHBOURS_FILE = "neighbours.f16"  # where every item of a labelling project lies, for "others like this"
 QUALITY_FILE = "quality.json"
 REPORT_FILE = "report.html"  # a results folder has one, too
 

@@ -18,6 +18,7 @@ from deepbass.core.randomness import generator, seed_for
 from deepbass.data.pool import Pool
 from deepbass.label.class_list import ClassList
 from deepbass.label.estimate import error_estimate
+from deepbass.label.neighbours import MOST_ITEMS, write_neighbours
 from deepbass.label.ranking import Ranking
 from deepbass.label.trained_models import class_ids
 from deepbass.learn.carry_over import carry_over
@@ -26,11 +27,12 @@ from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from deepbass.runs.measure import measure
 from deepbass.runs.recorder import Recorder
-from deepbass.store.names import RANKING_FILE
+from deepbass.store.names import NEIGHBOURS_FILE, RANKING_FILE
 from deepbass.store.rundir import RunDir
 from deepbass.trainer.earlier_model import CARRIED_FROM, EarlierModel
 from deepbass.trainer.item_rows import ItemRows
 from deepbass.trainer.label_oracle import LabelOracle, LedgerReader, Vetoes, acquire_outside, admit_unvetoed
+from deepbass.trainer.placing import place_items
 from deepbass.trainer.ranker import asking_order, make_ranking
 from deepbass.trainer.status_writer import StatusWriter
 from deepbass.trainer.supply import Supply
@@ -117,6 +119,7 @@ class ModelRun:
             },
         )
         recorder.keep_extractor(material.supply.extractor)
+        _leave_neighbours(path, config, material, status)
         return cls(recorder, config, material, learner, reader, status)
 
     @classmethod
@@ -124,6 +127,8 @@ class ModelRun:
         """Go on from the newest whole checkpoint of an open run directory, or from its beginning if it has none."""
         config = Config.of(run_dir.about["config"])
         learner = _learner(config, material, len(run_dir.about["data"]["classes"]), status)
+        if not (run_dir.path / NEIGHBOURS_FILE).exists():  # killed before, or begun by an earlier version
+            _leave_neighbours(run_dir.path, config, material, status)
         self = cls(Recorder(run_dir, learner), config, material, learner, reader, status)
         self._recorder.keep_extractor(material.supply.extractor)
         checkpoint = self._recorder.take_up(status.note)
@@ -251,6 +256,14 @@ class ModelRun:
             believed_with=believed_with,
             before=self._ranking,
         )
+
+
+def _leave_neighbours(path: Path, config: Config, material: Material, status: StatusWriter) -> None:
+    """Let the page find items that are like another, unless there are too many of them."""
+    if material.rows.count > MOST_ITEMS:
+        status.note(f"Others like one are found among at most {MOST_ITEMS:,} samples, and here are more.")
+        return
+    write_neighbours(path, place_items(material.pool, material.rows, generator(config.seed, 0, "neighbours")))
 
 
 def _learner(config: Config, material: Material, classes: int, status: StatusWriter) -> LocalLearner:

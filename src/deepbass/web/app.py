@@ -29,12 +29,12 @@ from deepbass.web.item_tags import ItemTags
 from deepbass.web.live_events import LiveEvents
 from deepbass.web.middleware import AllowedHosts, SecurityMiddleware
 from deepbass.web.rate_limits import RateLimit, too_many
-from deepbass.web.requests import item_id, number, one_word, read_acts, read_audit_wish, read_json, share
+from deepbass.web.requests import item_id, moment, number, one_word, read_acts, read_audit_wish, read_json, share
 from deepbass.web.responses import Refusal, answer
 from deepbass.web.service import LabelService
 from deepbass.web.static_files import Files
 from deepbass.web.trainer_process import TrainerState
-from deepbass.web.views import act_json
+from deepbass.web.views import Sought, act_json
 
 T = TypeVar("T")
 
@@ -111,6 +111,8 @@ class App:
             ("/api/next", self._next),
             ("/api/last", self._last),
             ("/api/guess/{item}", self._guess),
+            ("/api/alike/{item}", self._alike),
+            ("/api/note/{item}", self._note),
             ("/api/history", self._history),
             ("/api/guesses", self._guesses),
             ("/api/guess-levels", self._guess_levels),
@@ -177,7 +179,9 @@ class App:
         return answer({"questions": await done(self.service.audit_first(person(request), count, showing))})
 
     async def _last(self, request: Request) -> Response:
-        return answer(self._act(await done(self.service.last(person(request)))))
+        acts = await done(self.service.last(person(request)))
+        last = self._act(acts[-1] if acts else None)
+        return answer({**last, "group": [self._act(act) for act in acts]} if last and len(acts) > 1 else last)
 
     async def _guess(self, request: Request) -> Response:
         item = self._item(request)
@@ -186,13 +190,28 @@ class App:
     # looking through
 
     async def _history(self, request: Request) -> Response:
-        before = number(request, "before", 0, 0, _EVER) or None
-        limit = number(request, "limit", 50, 1, requests.PAGE)
         mine = one_word(request, "who", "me", ("me", "all")) == "me"
-        only = _ONLY[one_word(request, "only", "", tuple(_ONLY))]
-        part = request.query_params.get("name", "")[: requests.NAME]
-        found = await done(self.service.history(before, limit, person(request) if mine else None, only, part))
+        class_ = number(request, "class", -1, 0, _EVER)
+        sought = Sought(
+            before=number(request, "before", 0, 0, _EVER) or None,
+            limit=number(request, "limit", 50, 1, requests.PAGE),
+            annotator=person(request) if mine else request.query_params.get("by") or None,
+            only=_ONLY[one_word(request, "only", "", tuple(_ONLY))],
+            part=request.query_params.get("name", "")[: requests.NAME],
+            class_=None if class_ < 0 else class_,
+            since=moment(request, "since"),
+            until=moment(request, "until"),
+        )
+        found = await done(self.service.history(sought))
+        return answer({**found, "people": await done(self.service.annotators())})
+
+    async def _alike(self, request: Request) -> Response:
+        count = number(request, "count", 24, 1, requests.ALIKE)
+        found = await done(self.service.alike(self._item(request), person(request), count))
         return answer(found)
+
+    async def _note(self, request: Request) -> Response:
+        return answer({"note": await done(self.service.note(self._item(request)))})
 
     async def _guesses(self, request: Request) -> Response:
         class_ = number(request, "class", -1, 0, _EVER)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from starlette.requests import ClientDisconnect, Request
@@ -23,6 +24,7 @@ HOLDING = 200  # questions that a page may say it has already
 PAGE = 200  # rows of a list in one answer
 SIDE = 4096  # of a picture
 NAME = 200  # characters of a name that is sought
+ALIKE = 100  # items that are like another, in one answer
 _DIGITS = 18  # of a number: what SQLite can keep
 
 
@@ -124,6 +126,16 @@ def share(request: Request, name: str, default: float) -> float:
     return float(word)
 
 
+def moment(request: Request, name: str) -> str:
+    """Read a moment of time from the query, as ISO-8601 text in UTC as acts have it; "" where there is none."""
+    word = request.query_params.get(name, "")
+    try:
+        found = datetime.fromisoformat(word) if word else None
+        return "" if found is None else found.astimezone(UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError):
+        raise Refusal(400, "BadRequest", f"{name}={word[:40]!r} is not a moment, as in 2026-05-01T00:00:00Z.") from None
+
+
 def text(value: object, what: str, longest: int) -> str:
     """Check text from a client: not empty, not long, printable, and such that it can be written down."""
     if not isinstance(value, str):
@@ -157,6 +169,7 @@ def _read_act(raw: object) -> NewAct:
         undoes=raw.get("undoes"),
         seconds=raw.get("seconds"),
         saw_guess=raw.get("saw_guess") is True,
+        note=raw.get("note"),
     )
 
 

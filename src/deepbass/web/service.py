@@ -21,13 +21,14 @@ from typing import Any, TypeVar
 
 from deepbass.core.errors import StoreError
 from deepbass.label import class_edits
-from deepbass.label.acts import OWN_UIDS, Act, NewAct, Question
+from deepbass.label.acts import AT_ONCE, CHOSEN, OWN_UIDS, Act, NewAct, Question
+from deepbass.label.alike import find_alike, objection_to_alike
 from deepbass.label.class_list import ClassChange, ClassList
 from deepbass.label.contents import Content
 from deepbass.label.guesses import guess_levels
 from deepbass.label.items import Items
 from deepbass.label.journal import Journal, RefusedAct
-from deepbass.label.ledger import Only
+from deepbass.label.neighbours import Neighbours
 from deepbass.label.pictures import Sight, Unpicturable
 from deepbass.label.project import Project
 from deepbass.label.queue import Queue
@@ -97,6 +98,7 @@ class LabelService:
             self._newest = newest_model(project)  # as its trainer wrote it
             self._model = self._newest and self._newest.resolved(self._classes)  # in terms of the classes of now
             self._queue.ranking = self._model.ranking if self._model else None
+            self._neighbours = Neighbours.open(self._newest.path) if self._newest else None
         except BaseException:
             self._let_go()
             raise
@@ -135,9 +137,9 @@ class LabelService:
 
         return self._jobs.call(work)
 
-    def last(self, annotator: str) -> Future[Act | None]:
-        """Tell what undo would take back."""
-        return self._jobs.call(lambda: self._ledger.last_of(annotator))
+    def last(self, annotator: str) -> Future[list[Act]]:
+        """Tell what undo would take back: the acts of one click."""
+        return self._jobs.call(lambda: self._ledger.last_group_of(annotator))
 
     # classes
 
@@ -202,13 +204,25 @@ class LabelService:
 
         return self._jobs.call(work)
 
-    def history(
-        self, before: int | None, limit: int, annotator: str | None, only: Only | None, part: str = ""
-    ) -> Future[dict[str, Any]]:
-        """List earlier answers, newest first; with ``part``, those to items that have it in their names."""
-        return self._jobs.call(
-            lambda: views.history(self._ledger, self.names, self._classes, before, limit, annotator, only, part)
-        )
+    def alike(self, item: int, annotator: str, count: int) -> Future[dict[str, Any]]:
+        """List what is likest to an item and may get its label, nearest first."""
+
+        def work() -> dict[str, Any]:
+            ledger, leases = self._ledger, self._queue.leases
+            found = find_alike(
+                self._neighbours, ledger, leases, self._gone, len(self.names), item, annotator, count, time.time()
+            )
+            return views.alike_json(found, self.names, self._model)
+
+        return self._jobs.call(work)
+
+    def note(self, item: int) -> Future[str]:
+        """Tell the note on an item; "" where there is none."""
+        return self._jobs.call(lambda: self._ledger.holds(item).note)
+
+    def history(self, sought: views.Sought) -> Future[dict[str, Any]]:
+        """List the earlier answers that are sought, newest first."""
+        return self._jobs.call(lambda: views.history(self._ledger, self.names, self._classes, sought))
 
     def guesses(self, class_: int | None, least: float, offset: int, limit: int) -> Future[dict[str, Any]]:
         """List what the model labelled itself as of one class (None: the first), most doubtful first."""
@@ -239,9 +253,10 @@ class LabelService:
         """Take up the newest model. Files are read in the calling thread: the service's own never waits for them."""
         model = newest_model(self.project, self._newest)
         if model is not None and model is not self._newest:
+            neighbours = Neighbours.open(model.path)
 
             def work() -> None:
-                self._newest = model
+                self._newest, self._neighbours = model, neighbours
                 self._see_model()
                 self._tell("ranking")
 
@@ -310,18 +325,15 @@ class LabelService:
         self._tell("labels")
 
     def _write(self, group: list[_Answers]) -> list[tuple[_Answers, list[Act | RefusedAct]]]:
-        sent = [(raw, job.annotator) for job in group for raw in job.incoming.acts]
-        acts = [self._new_act(raw, annotator) for raw, annotator in sent if not raw.uid.startswith(OWN_UIDS)]
-        written = iter(self._journal.write(acts))
         now = time.time()
+        sent = [(raw, self._refusal(raw, job.annotator, now)) for job in group for raw in job.incoming.acts]
+        signed = (job.annotator for job in group for _ in job.incoming.acts)
+        acts = [self._new_act(raw, who) for (raw, refused), who in zip(sent, signed, strict=True) if not refused]
+        written = iter(self._journal.write(acts))
+        refusals = iter([refused for _, refused in sent])
         found = []
         for job in group:
-            results = [
-                RefusedAct(raw.uid, "ids of this kind are given by deepbass alone")
-                if raw.uid.startswith(OWN_UIDS)
-                else next(written)
-                for raw in job.incoming.acts
-            ]
+            results = [next(refusals) or next(written) for _ in job.incoming.acts]
             for result in results:
                 if isinstance(result, Act):
                     self._queue.take(result, now)
@@ -329,10 +341,20 @@ class LabelService:
             found.append((job, results))
         return found
 
+    def _refusal(self, raw: NewAct, annotator: str, now: float) -> RefusedAct | None:
+        """Refuse what is not the page's to send, and what was free when it was shown but is not any more."""
+        if raw.uid.startswith(OWN_UIDS):
+            return RefusedAct(raw.uid, "ids of this kind are given by deepbass alone")
+        shaped = isinstance(raw.why, str) and isinstance(raw.item, int)  # the journal refuses what is not
+        if not shaped or raw.why not in AT_ONCE or self._ledger.act(raw.uid) is not None:
+            return None
+        reason = objection_to_alike(self._ledger, self._queue.leases, raw.item, annotator, now)
+        return None if reason is None else RefusedAct(raw.uid, reason)
+
     def _new_act(self, raw: NewAct, annotator: str) -> NewAct:
         """Sign an act. Why the item was looked at is known here, but for what the page looked up by itself."""
         why = raw.why
-        if why not in ("browse", "guesses"):
+        if not isinstance(why, str) or why not in CHOSEN:
             known = isinstance(raw.item, int) and 0 <= raw.item < len(self.names)
             why = self._queue.why(raw.item, annotator) if known else "rank"
         return replace(raw, annotator=annotator, why=why)

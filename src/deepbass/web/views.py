@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from deepbass.core.labels import NO_IDS
 from deepbass.label.acts import Act
 from deepbass.label.agreement import agreements
+from deepbass.label.alike import Alike
 from deepbass.label.class_list import ClassList
 from deepbass.label.guesses import THRESHOLD, Level, guesses_of
 from deepbass.label.ledger import Ledger, Only
@@ -25,32 +26,62 @@ def act_json(act: Act, names: Sequence[str], classes: ClassList) -> dict[str, An
     """Describe an act; where its class was removed it has none, but ``removed`` tells what that was called."""
     class_ = None if act.class_ is None else classes.resolve(act.class_)
     described = {"uid": act.uid, "item": act.item, "kind": act.kind, "class": class_, "name": names[act.item]}
+    if act.note is not None:
+        described["note"] = act.note
     if act.class_ is not None and class_ is None:
         described["removed"] = classes.name(act.class_)
     return described
+
+
+@dataclass(frozen=True)
+class Sought:
+    """Which earlier answers are looked for; what is None or empty is not asked for."""
+
+    before: int | None = None  # the id of an act, for the next page
+    limit: int = 50
+    annotator: str | None = None
+    only: Only | None = None
+    part: str = ""  # of the names of items
+    class_: int | None = None  # that they name
+    since: str = ""  # ISO-8601, UTC, as acts have it
+    until: str = ""  # as above; not included
+
+
+def _wanted(sought: Sought, names: Sequence[str], classes: ClassList) -> Callable[[Act], bool] | None:
+    part = sought.part.casefold()
+    if not part and sought.class_ is None and not sought.since and not sought.until:
+        return None
+
+    def wanted(act: Act) -> bool:
+        return (
+            (not sought.since or act.at >= sought.since)  # such times sort as text
+            and (not sought.until or act.at < sought.until)
+            and (sought.class_ is None or (act.class_ is not None and classes.resolve(act.class_) == sought.class_))
+            and part in names[act.item].casefold()
+        )
+
+    return wanted
 
 
 def history(
     ledger: Ledger,
     names: Sequence[str],
     classes: ClassList,
-    before: int | None,
-    limit: int,
-    annotator: str | None,
-    only: Only | None,
-    part: str = "",
+    sought: Sought,
 ) -> dict[str, Any]:
-    """List earlier answers, newest first; with ``part``, those to items that have it in their names."""
-    sought = part.casefold()
-    wanted = (lambda item: sought in names[item].casefold()) if sought else None
-    acts = ledger.history(before, limit + 1, annotator, only, wanted)
+    """List the earlier answers that are sought, newest first."""
+    limit = sought.limit
+    acts = ledger.history(sought.before, limit + 1, sought.annotator, sought.only, _wanted(sought, names, classes))
     rows = [
         {
             **act_json(act, names, classes),
             "id": act.id,
             "annotator": act.annotator,
             "at": act.at,
+            # what is skipped or flagged may still be asked, and nobody should know that it is a test question
+            "why": act.why if act.kind == "label" else "",
             "label": ledger.label(act.item),
+            "note": ledger.holds(act.item).note,
         }
         for act in acts[:limit]
     ]
@@ -66,6 +97,18 @@ def guess_json(model: Model | None, item: int) -> dict[str, Any] | None:
         "class": int(ranking.guess[item]),
         "confidence": _number(ranking.confidence[item]),
         "entropy": _number(ranking.entropy[item]),
+    }
+
+
+def alike_json(found: Alike, names: Sequence[str], model: Model | None) -> dict[str, Any]:
+    """Describe what is like an item, with the model's guess where it has one."""
+    return {
+        "class": found.class_,
+        "why_none": found.why_none,
+        "items": [
+            {"item": item, "name": names[item], "distance": round(away, 4), "guess": guess_json(model, item)}
+            for item, away in found.items
+        ],
     }
 
 

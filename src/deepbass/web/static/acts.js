@@ -35,8 +35,11 @@ export function createActs({ outbox, api, store, onGiven, onUndone, onChanged, o
   /** Give acts, all by one key or click. @param {Wish[]} wishes @param {string} [words] @returns {Group} */
   function give(wishes, words = "") {
     const { project } = store.get();
-    const acts = wishes.map((wish) => ({ ...wish, uid: uid(), answer: inWords(project, wish) }));
-    const group = { acts, words: words || (acts.length === 1 ? acts[0].answer : counted(acts.length, "answer")) };
+    const own = uid(); // of a group the same up to a dot: so the server knows what belongs together
+    const acts = wishes.map((wish, place) => ({
+      ...wish, uid: wishes.length > 1 ? `${own}.${place}` : own, answer: inWords(project, wish),
+    }));
+    const group = { acts, words: words || together(acts) };
     acts.forEach((act) => noteFlag(act, false));
     given.push(group);
     void enter(acts);
@@ -87,8 +90,10 @@ export function createActs({ outbox, api, store, onGiven, onUndone, onChanged, o
       const last = await api.last();
       if (!last) return "There is nothing left to undo.";
       const { project } = store.get();
-      const act = { ...last, name: last.name ?? `${store.get().project.kind} ${last.item}`, answer: inWords(project, last) };
-      return { acts: [act], words: act.answer };
+      const acts = (last.group ?? [last]).map((act) => ({
+        ...act, name: act.name ?? `${project.kind} ${act.item}`, answer: inWords(project, act),
+      }));
+      return { acts, words: together(acts) };
     } catch (error) {
       const offline = !(error instanceof ApiError) || error.status === 0;
       return offline ? "Earlier answers can be undone when the server is back." : `Undo failed: ${reason(error)}`;
@@ -124,9 +129,14 @@ export function createActs({ outbox, api, store, onGiven, onUndone, onChanged, o
     /** Take over what an earlier page left unsent, to be undone. @param {import("./keep.js").Entry[]} entries */
     adopt(entries) {
       const undone = new Set(entries.map(({ act }) => act.undoes));
-      given = entries
-        .filter(({ act }) => act.kind !== "undo" && !undone.has(act.uid))
-        .map(({ act, about }) => ({ acts: [{ ...act, ...about }], words: about.answer }));
+      /** @type {Map<string, Given[]>} */
+      const groups = new Map();
+      for (const { act, about } of entries) {
+        if (act.kind === "undo" || undone.has(act.uid)) continue;
+        const own = act.uid.split(".")[0];
+        groups.set(own, [...(groups.get(own) ?? []), { ...act, ...about }]);
+      }
+      given = [...groups.values()].map((acts) => ({ acts, words: together(acts) }));
     },
     /** Forget a refused act: there is nothing to take back. @param {string} refused */
     forget(refused) {
@@ -142,7 +152,7 @@ export function scopeOf(project) {
   return JSON.stringify([project.id ?? project.name, project.annotator]);
 }
 
-/** @param {Project} project @param {Pick<Act, "kind"|"class">} act @returns {string} */
+/** @param {Project} project @param {Pick<Act, "kind"|"class"|"note">} act @returns {string} */
 export function inWords(project, act) {
   const name = () => className(project, act.class);
   /** @type {Record<Act["kind"], () => string>} */
@@ -154,9 +164,15 @@ export function inWords(project, act) {
     unsure: () => "don’t know",
     flag: () => "flagged",
     unflag: () => "flag removed",
+    note: () => (act.note ? `note: “${act.note}”` : "note removed"),
     undo: () => "taken back",
   };
   return words[act.kind]();
+}
+
+/** Say what acts are together. @param {Given[]} acts @returns {string} */
+function together(acts) {
+  return acts.length === 1 ? acts[0].answer : counted(acts.length, "answer");
 }
 
 /** Leave out what is empty. @param {Act} act @returns {Act} */

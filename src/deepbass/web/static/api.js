@@ -22,17 +22,21 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {{item: number, name: string}} Question
  * @typedef {{questions: Question[], empty: string|null}} Questions empty: why there is nothing to ask
  *
- * @typedef {"label"|"skip"|"unsure"|"flag"|"unflag"|"veto"|"settle"|"undo"} ActKind
+ * @typedef {"label"|"skip"|"unsure"|"flag"|"unflag"|"veto"|"settle"|"note"|"undo"} ActKind
  * @typedef {{uid: string, item: number, kind: ActKind, class?: number|null, undoes?: string, seconds?: number,
- *   saw_guess?: boolean, why?: string}} Act
- * @typedef {{uid: string, item: number, name: string, kind: ActKind, class: number|null}} Last what undo takes back
+ *   saw_guess?: boolean, why?: string, note?: string}} Act
+ * @typedef {{uid: string, item: number, name: string, kind: ActKind, class: number|null, note?: string}} LastAct
+ * @typedef {LastAct & {group?: LastAct[]}} Last what undo takes back; group: all of it, oldest first, if it is several
  * @typedef {{saved: string[], refused: {uid: string, reason: string}[], questions?: Question[], panel: Panel|null,
  *   last: Last|null}} Receipt
  * @typedef {{id: number, uid: string, item: number, name: string, kind: ActKind, class: number|null, annotator: string,
- *   at: string, label: number|null}} HistoryRow
- * @typedef {{acts: HistoryRow[], more: boolean}} HistoryPage
+ *   at: string, label: number|null, why: string, note: string}} HistoryRow why: of labels only; note: the
+ *   newest on the item
+ * @typedef {{acts: HistoryRow[], more: boolean, people: string[]}} HistoryPage people: who gave any answer
  *
  * @typedef {{class: number, confidence: number, entropy: number}} Guess
+ * @typedef {{item: number, name: string, distance: number, guess: Guess|null}} AlikeRow
+ * @typedef {{class: number|null, why_none: string|null, items: AlikeRow[]}} AlikeAnswer class: that they may get
  * @typedef {{item: number, name: string, guess: number, confidence: number, entropy: number}} GuessRow
  * @typedef {Record<number, number>} ByClass a number for every class, by its id; 0 where there is none
  * @typedef {{items: GuessRow[], total: number, counts: ByClass, threshold: number}} GuessesPage
@@ -135,6 +139,10 @@ export function createApi(onReach) {
     next: (count) => call(`/api/next?count=${count}`),
     /** @param {number} item @returns {Promise<{guess: Guess|null}>} */
     guess: (item) => call(`/api/guess/${item}`),
+    /** @param {number} item @param {number} count @returns {Promise<AlikeAnswer>} */
+    alike: (item, count) => call(`/api/alike/${item}?count=${count}`),
+    /** @param {number} item @returns {Promise<{note: string}>} */
+    note: (item) => call(`/api/note/${item}`),
     /** @param {Query} query @returns {Promise<HistoryPage>} */
     history: (query) => call(`/api/history?${ask(query)}`),
     /** @param {Query} query @returns {Promise<GuessesPage>} */

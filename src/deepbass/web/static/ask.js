@@ -45,7 +45,7 @@ export function createAskView(app) {
     action("Skip", reading ? "S" : "Space", reading ? "S" : "Space", () => answer("skip")),
     action("Don’t know", "D", "D", () => answer("unsure")),
     action("Undo", "U", "U Backspace Control+Z", () => void acts.undo()),
-    flagButton, guessButton, zoomButton, fullButton,
+    flagButton, action("Note", "N", "N", () => void note()), guessButton, zoomButton, fullButton,
   );
   const root = el(
     "section", { class: "view ask", "aria-labelledby": "ask-title", tabindex: "-1" },
@@ -211,6 +211,13 @@ export function createAskView(app) {
     drawFlag();
   }
 
+  /** @returns {void|false} */
+  function note() {
+    const question = feed.current();
+    if (!question) return false;
+    void app.note.open(question);
+  }
+
   function toggleZoom() {
     stage.zoom(!stage.isZoomed());
   }
@@ -269,6 +276,8 @@ export function createAskView(app) {
       ...stage.keys,
       d: () => answer("unsure"),
       g: () => void showGuess(),
+      n: note,
+      a: () => app.alike.openLast(),
       f: flag,
       "shift+f": toggleFull,
       z: toggleZoom,

@@ -7,8 +7,11 @@ const SLOW = 250; // milliseconds until "Saving…" is said: below that it would
 
 /** @typedef {ReturnType<typeof createBar>} Bar */
 
-/** @param {{showing: import("./showing.js").Showing, onUndo: () => void}} options */
-export function createBar({ showing, onUndo }) {
+/**
+ * @param {{showing: import("./showing.js").Showing, onUndo: () => void, onAlike: () => void, findsAlike: () => boolean}}
+ *   options onAlike: others like what was labelled last are wanted; findsAlike: whether any can be found
+ */
+export function createBar({ showing, onUndo, onAlike, findsAlike }) {
   let item = /** @type {number|null} */ (null);
   let timer = 0;
   const echo = el("div", { class: "echo" });
@@ -33,6 +36,8 @@ export function createBar({ showing, onUndo }) {
         el("span", { class: "texts" },
           el("bdi", { class: "name last", title: group.words }, group.words), el("span", { class: "note" })),
         button({ label: "Undo", class: "link", click: onUndo, "aria-label": `Undo: ${group.words}` }),
+        item !== null && first.kind === "label" && findsAlike()
+          && button({ label: "Others like this", class: "link", click: onAlike }),
       );
     },
     /** Show a change of the classes. @param {import("./acts.js").Change} change */

@@ -17,6 +17,8 @@ const keysOf = (kind) => [
     [["G"], "Show or hide the model’s guess"],
     [["Enter"], "Accept the shown guess"],
     [["F"], "Flag, or remove the flag"],
+    [["N"], `Write a note on the ${kind}`],
+    [["A"], "Others like the one labelled last, to label at once"],
     [["Z"], kind === "image" ? "Zoom in or out; also by double click" : "Larger type, or as before"],
     ...(kind === "image" ? LOOKING : []),
     [["Shift+F"], "Full screen"],
@@ -66,6 +68,9 @@ function words({ target, audit, kind }) {
     ["Useful", "Said when the model is surely wrong less often than always saying the commonest class would be."],
     ["Good enough", `Said when the test questions show that the error is ${aim}.`],
     ["Not this class", `Refuses a guess. The model does not learn from it, and you are asked about the ${kind} soon.`],
+    ["Others like this", `The ${kind}s without a label that are nearest to one with a label, as the model’s features `
+      + "have it. You see them first, leave out some, label the others at once, and undo takes all of them back. Not for "
+      + "test questions."],
     ["Flag", `Marks ${a(kind)} to come back to. While the flag is on, the model does not learn from the ${kind}.`],
   ];
 }

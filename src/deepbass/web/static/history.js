@@ -2,26 +2,26 @@
 
 import { button, el, named, put, say, soft } from "./dom.js";
 import { inWords } from "./acts.js";
-import { createChoice } from "./choice.js";
+import { createFilters } from "./filters.js";
 import { className } from "./store.js";
 import { capital, moment, reason } from "./words.js";
 
 const PAGE = 50;
-/** @type {import("./choice.js").Option[]} */
-const WHO = [["me", "Mine"], ["all", "Everyone’s"]];
-/** @type {import("./choice.js").Option[]} */
-const ONLY = [["", "All"], ["flagged", "Flagged"], ["unsure", "Don’t know"], ["skipped", "Skipped"]];
+const MARKS = new Set(["flag", "note"]); // kinds of acts that are marks on an answer
+
+/** Why an item was looked at, in words; nothing where that is plain. @type {Record<string, string>} */
+const WHY = {
+  spread: "asked to see something new", rank: "asked because the model was unsure", audit: "test question",
+  twice: "second opinion", guesses: "from the model’s guesses", alike: "like another one", source: "from the source",
+  import: "imported",
+};
 
 /** @typedef {import("./api.js").HistoryRow} Row */
 
 /** @param {import("./main.js").App} app @returns {import("./router.js").View} */
-export function createHistoryView({ store, api, acts, outbox, look, showing }) {
+export function createHistoryView({ store, api, acts, outbox, look, alike, showing }) {
   /** @type {Map<string, Row>} */
   let rows = new Map(); // the newest of an item and a person
-  let who = "me";
-  let only = "";
-  let sought = ""; // part of the names of items
-  let timer = 0; // until what is typed is looked for
   /** @type {Set<number>} */
   let unflagged = new Set(); // items whose newest flag was removed
   let before = /** @type {number|null} */ (null);
@@ -32,31 +32,14 @@ export function createHistoryView({ store, api, acts, outbox, look, showing }) {
   const list = el("ol", { class: "answers" });
   const empty = el("p", { class: "empty" });
   const more = button({ label: "Show more", class: "plain more", click: () => void load(false) });
-  const whose = createChoice("Whose", "who", WHO, (value) => go(value, only));
-  const which = createChoice("Which", "only", ONLY, (value) => go(who, value));
-  const search = el("input", {
-    type: "search", placeholder: "Search by name", "aria-label": "Search by name", autocomplete: "off",
-    spellcheck: "false", maxlength: 200, input: () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => {
-        sought = search.value.trim();
-        void load(true);
-      }, 250);
-    },
-  });
+  const filters = createFilters({ store });
   const root = el(
     "section", { class: "view history", "aria-labelledby": "history-title", tabindex: "-1" },
     el("h2", { id: "history-title" }, "Answers"),
     soft("Every answer can be changed at any time; the earlier one stays on record."),
-    el("div", { class: "choices" }, whose.root, which.root, search),
-    list, empty, more,
+    filters.root, list, empty, more,
   );
   const sight = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && void load(false));
-
-  /** @param {string} person @param {string} kind */
-  function go(person, kind) {
-    location.hash = `#answers/${person}${kind ? `/${kind}` : ""}`;
-  }
 
   /** @param {boolean} afresh */
   async function load(afresh) {
@@ -65,7 +48,7 @@ export function createHistoryView({ store, api, acts, outbox, look, showing }) {
     const mine = (loading += 1);
     try {
       await outbox.drained();
-      const answer = await api.history({ before: afresh ? null : before, limit: PAGE, who, only, name: sought });
+      const answer = await api.history({ ...filters.query(), before: afresh ? null : before, limit: PAGE });
       if (mine !== loading) return;
       if (afresh) clear();
       take(answer);
@@ -87,7 +70,9 @@ export function createHistoryView({ store, api, acts, outbox, look, showing }) {
   }
 
   /** @param {import("./api.js").HistoryPage} page */
-  function take({ acts: read, more: further }) {
+  function take({ acts: read, more: further, people }) {
+    filters.drawPeople(people);
+    const { only, name } = filters.sought();
     for (const row of read) {
       before = row.id;
       if (row.kind === "unflag") unflagged.add(row.item);
@@ -99,16 +84,16 @@ export function createHistoryView({ store, api, acts, outbox, look, showing }) {
     sight.unobserve(more);
     sight.observe(more); // and so hear at once if it is in sight still
     say(empty, rows.size ? "" : "There are no such answers.");
-    if (!rows.size && sought) say(empty, `No answer is about a name with “${sought}” in it.`);
+    if (!rows.size && name) say(empty, `No such answer is about a name with “${name}” in it.`);
   }
 
   /** Show a row, unless a newer answer of the same person to the same item is there. @param {Row} row */
   function show(row) {
     const key = `${row.item} ${row.annotator}`;
     const newer = rows.get(key);
-    if (newer && newer.kind !== "flag") return;
+    if (newer && !MARKS.has(newer.kind)) return;
     if (newer) {
-      list.querySelector(`[data-key="${CSS.escape(key)}"]`)?.replaceWith(line(row)); // a flag is a mark on an answer
+      list.querySelector(`[data-key="${CSS.escape(key)}"]`)?.replaceWith(line(row));
     } else {
       list.append(line(row));
     }
@@ -126,12 +111,17 @@ export function createHistoryView({ store, api, acts, outbox, look, showing }) {
       el("div", { class: "what" },
         el("span", {}, named(inWords(project, row), "answer"), flagged && el("span", { class: "mark" }, "flagged")),
         other && el("span", { class: "soft" }, "counts as ", named(className(project, row.label))),
-        named(row.name, "soft file")),
+        row.note && row.kind !== "note" && el("span", { class: "noted" }, "Note: ", named(row.note)),
+        el("span", { class: "soft file" }, named(row.name), WHY[row.why] && ` · ${WHY[row.why]}`)),
       el("div", { class: "who soft" },
         project.several && named(row.annotator), el("time", { datetime: row.at }, moment(row.at))),
-      button({
-        label: "Change", class: "plain", "aria-label": `Change the answer to ${row.name}`, click: () => open(row.item),
-      }),
+      el("div", { class: "row-actions" },
+        button({
+          label: "Change", class: "plain", "aria-label": `Change the answer to ${row.name}`, click: () => open(row.item),
+        }),
+        row.kind === "label" && row.class !== null && alike.possible() && button({
+          label: "Others like this", class: "link", "aria-label": `Others like ${row.name}`, click: () => alike.open(row),
+        })),
     );
   }
 
@@ -162,7 +152,8 @@ export function createHistoryView({ store, api, acts, outbox, look, showing }) {
     const row = [...rows.values()].find((one) => one.item === item);
     if (!row) return;
     acts.give([{ item, name: row.name, kind, class: id, why: "browse" }]);
-    const changed = { ...row, kind, class: id, label: id, annotator: project.annotator, at: new Date().toISOString() };
+    const by = { annotator: project.annotator, at: new Date().toISOString(), why: "browse" };
+    const changed = { ...row, kind, class: id, label: id, ...by };
     const key = `${item} ${project.annotator}`;
     rows.set(key, changed);
     const mine = list.querySelector(`[data-key="${CSS.escape(key)}"]`);
@@ -174,18 +165,13 @@ export function createHistoryView({ store, api, acts, outbox, look, showing }) {
     root,
     title: "Answers",
     /** @param {string[]} rest of the address */
-    show([person, kind]) {
-      who = person === "all" ? "all" : "me";
-      only = ONLY.some(([value]) => value === kind) ? kind : "";
-      whose.root.hidden = !store.get().project.several;
-      search.value = sought = "";
-      whose.set(who);
-      which.set(only);
+    show(rest) {
+      filters.show(rest);
       clear();
       void load(true);
     },
     hide: clear,
     refresh: () => void load(true),
-    keys: {},
+    keys: { a: () => alike.openLast() },
   };
 }

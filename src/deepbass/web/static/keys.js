@@ -55,7 +55,8 @@ export function createKeys(base, onUnused) {
       return;
     }
     // a dialog's event "close" comes a moment after it is closed: what counts is whether it is open
-    const keys = scopes.filter(({ dialog }) => dialog.open).at(-1)?.keys ?? base();
+    const open = scopes.filter(({ dialog }) => dialog.open);
+    const keys = (open.find(({ dialog }) => dialog.contains(target)) ?? open.at(-1))?.keys ?? base();
     const handler = keys[name] ?? (/^[0-9]$/.test(name) ? keys.digit : undefined);
     if (handler) event.preventDefault();
     if (event.repeat && !name.includes("arrow")) return;

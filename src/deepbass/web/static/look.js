@@ -12,8 +12,8 @@ import { capital } from "./words.js";
  * @typedef {ReturnType<typeof createLook>} Look
  */
 
-/** @param {import("./main.js").Shared} app */
-export function createLook({ store, acts, keys, showing }) {
+/** @param {import("./main.js").Looking} app */
+export function createLook({ store, api, acts, keys, showing, outbox, note }) {
   let looking = /** @type {Looking|null} */ (null);
   let sight = /** @type {Sight|null} */ (null);
   const { kind } = store.get().project;
@@ -22,6 +22,7 @@ export function createLook({ store, acts, keys, showing }) {
   const stage = showing.stage({ onZoom });
   const title = el("h2", { id: "look-title" });
   const text = el("p", { class: "soft" });
+  const noted = el("p", { class: "noted", hidden: true });
   const picker = createPicker({ store, label: "Classes", onPick: pick, onLeave: () => dialog.focus() });
   const vetoButton = action("Not this class", "V", "V", veto);
   const unsureButton = action("Don’t know", "D", "D", unsure);
@@ -30,10 +31,10 @@ export function createLook({ store, acts, keys, showing }) {
   const dialog = el(
     "dialog", { class: "look", "aria-labelledby": "look-title", close: onClose, tabindex: "-1" },
     el("header", {}, title, button({ label: "Close", key: "Esc", class: "plain", click: () => dialog.close() })),
-    text, stage.root, picker.root,
+    text, noted, stage.root, picker.root,
     el("div", { class: "actions" },
       action("Previous", "←", "ArrowLeft", () => step(-1)), action("Next", "→", "ArrowRight", () => step(1)),
-      vetoButton, unsureButton, flagButton, zoomButton),
+      vetoButton, unsureButton, flagButton, action("Note", "N", "N", write), zoomButton),
   );
 
   function draw() {
@@ -45,6 +46,27 @@ export function createLook({ store, acts, keys, showing }) {
     flagButton.setAttribute("aria-pressed", String(acts.isFlagged(sight.item)));
     vetoButton.hidden = !looking?.veto;
     unsureButton.hidden = !looking?.unsure;
+    void drawNote();
+  }
+
+  /** Show what was noted about it, once that is known. */
+  async function drawNote() {
+    const about = sight;
+    noted.hidden = true;
+    if (!about) return;
+    try {
+      await outbox.drained();
+      const read = await api.note(about.item);
+      if (sight !== about) return;
+      put(noted, "Note: ", named(read.note));
+      noted.hidden = !read.note;
+    } catch {
+      // the banner says that the server cannot be reached
+    }
+  }
+
+  function write() {
+    if (sight) void note.open(sight, () => void drawNote());
   }
 
   const place = () => (looking?.list() ?? []).findIndex((one) => one.item === sight?.item);
@@ -116,6 +138,7 @@ export function createLook({ store, acts, keys, showing }) {
     d: () => (looking?.unsure ? unsure() : false),
     v: () => (looking?.veto ? veto() : false),
     f: flag,
+    n: write,
     z: () => stage.zoom(!stage.isZoomed()),
     "/": () => picker.focusFilter(),
     u: undo,

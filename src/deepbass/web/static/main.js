@@ -2,6 +2,7 @@
 
 import { createActs, scopeOf } from "./acts.js";
 import { ApiError, createApi } from "./api.js";
+import { createAlike } from "./alike.js";
 import { createAskView } from "./ask.js";
 import { createBar } from "./bar.js";
 import { createClassDialog } from "./class_dialog.js";
@@ -17,6 +18,7 @@ import { openKeep } from "./keep.js";
 import { startLive } from "./live.js";
 import { createLook } from "./look.js";
 import { createModelView } from "./model.js";
+import { createNote } from "./note.js";
 import { createAnnouncer, createHint, createNotices } from "./notices.js";
 import { createOutbox } from "./outbox.js";
 import { createPanel } from "./panel.js";
@@ -37,7 +39,9 @@ import { counted, reason } from "./words.js";
  *   showing: import("./showing.js").Showing, keys: import("./keys.js").Keys, announce: (text: string) => void,
  *   hint: (text: string) => void, addClass: (name: string) => Promise<import("./api.js").AddedClass>,
  *   unsentLabels: () => number}} Shared
- * @typedef {Shared & {look: import("./look.js").Look, classDialog: import("./class_dialog.js").ClassDialog}} App
+ * @typedef {Shared & {note: import("./note.js").Note}} Looking
+ * @typedef {Looking & {look: import("./look.js").Look, alike: import("./alike.js").Alike,
+ *   classDialog: import("./class_dialog.js").ClassDialog}} App
  */
 
 const TESTS = 20; // test questions that are asked at a wish
@@ -91,7 +95,9 @@ async function start() {
     onSettled,
     onElsewhere,
   });
-  const bar = createBar({ showing, onUndo: () => void acts.undo() });
+  const bar = createBar({
+    showing, onUndo: () => void acts.undo(), onAlike: () => void alike.openLast(), findsAlike: () => alike.possible(),
+  });
   const panel = createPanel({ store, onTest: () => void testNow() });
   const acts = createActs({
     outbox, api, store, onGiven, onUndone, onChanged: bar.changed, onChangeUndone, onNote: bar.note,
@@ -105,9 +111,11 @@ async function start() {
   }), (key) => hint(`${key} does nothing here. ? shows the keys.`));
 
   const shared = { store, api, feed, acts, outbox, showing, bar, keys, announce, hint, addClass, unsentLabels };
-  const look = createLook(shared);
+  const alike = createAlike(shared);
+  const note = createNote(shared);
+  const look = createLook({ ...shared, note });
   const classDialog = createClassDialog(shared);
-  const app = { ...shared, look, classDialog };
+  const app = { ...shared, look, alike, note, classDialog };
   const ask = createAskView(app);
   const help = createHelp({ keys, store });
   const views = {
@@ -124,7 +132,7 @@ async function start() {
     button({ label: "Help", key: "?", shortcut: "?", class: "plain", click: () => help.open() }));
   byId("above").append(notices.root, bar.root);
   byId("side").append(panel.root);
-  document.body.append(region, look.dialog, classDialog.dialog, help.dialog);
+  document.body.append(region, look.dialog, alike.dialog, note.dialog, classDialog.dialog, help.dialog);
   const router = createRouter({ views, place: byId("view"), tabs: byId("tabs"), store });
 
   /** Send acts, and take what comes back with the receipt. @param {Act[]} batch */
@@ -177,6 +185,7 @@ async function start() {
   /** @param {Group} group */
   function onGiven(group) {
     bar.echo(group);
+    alike.given(group);
     const given = group.acts.filter(({ kind, why }) => why && ASKED.has(kind)).map(({ item }) => item);
     if (given.length) feed.drop(given); // answered in another view: not asked any more
   }
@@ -184,6 +193,7 @@ async function start() {
   /** @param {Group} group */
   function onUndone(group) {
     bar.undone(group);
+    alike.undone(group);
     announce(`Taken back: ${group.words}`);
     const [{ item, name, kind, why }] = group.acts;
     if (group.acts.length === 1 && !why && ASKED.has(kind)) feed.bring({ item, name });
