@@ -92,7 +92,7 @@ def test_if_every_sample_fails_that_is_an_error(cache: Path) -> None:
 )
 def test_a_saved_extractor_computes_the_same(choice: str, kind: Kind, samples: list[Any], cache: Path) -> None:
     found = open_features(Found(kind, samples), None, choice)
-    again = unpack_extractor(pack_extractor(found.extractor), "features.safetensors")
+    again = unpack_extractor(pack_extractor(found.extractor), "here")
     assert again.identity == found.extractor.identity
     assert (again.name, again.kind, again.width) == (choice, kind, found.extractor.width)
     np.testing.assert_array_equal(again.compute(samples[:2]), found.extractor.compute(samples[:2]))
@@ -103,20 +103,20 @@ def test_a_saved_extractor_of_ones_own_is_named_again(tmp_path: Path, cache: Pat
     path.write_text("def lengths():\n    return lambda texts: [[len(text), 1.0] for text in texts]\n")
     named = f"{path}:lengths"
     packed = pack_extractor(compute_features(Found("text", TEXTS), None, named, named=named).extractor)
-    with pytest.raises(ConfigError, match=r"features.safetensors names features of its own"):
-        unpack_extractor(packed, "features.safetensors")
+    with pytest.raises(ConfigError, match=r"here names features of its own"):
+        unpack_extractor(packed, "here")
     path.rename(moved)
-    again = unpack_extractor(packed, "features.safetensors", named=f"{moved}:lengths")
+    again = unpack_extractor(packed, "here", named=f"{moved}:lengths")
     assert again.compute(["four"]).tolist() == [[4, 1]]
     moved.write_text(moved.read_text() + "# changed\n")
     with pytest.raises(ConfigError, match="train again"):
-        unpack_extractor(packed, "features.safetensors", named=f"{moved}:lengths")
+        unpack_extractor(packed, "here", named=f"{moved}:lengths")
 
 
 def test_another_version_than_a_model_was_trained_with_is_refused() -> None:
     packed = _packed({"name": "sentences", "identity": "all-MiniLM-L6-v2 of another time"})
     with pytest.raises(ConfigError, match="install the same versions, or train again"):
-        unpack_extractor(packed, "features.safetensors")
+        unpack_extractor(packed, "here")
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_another_version_than_a_model_was_trained_with_is_refused() -> None:
     ],
 )
 def test_damaged_descriptions_are_refused(packed: bytes) -> None:
-    with pytest.raises(DataError, match=r"features.safetensors is not a readable description of features"):
-        unpack_extractor(packed, "features.safetensors")
+    with pytest.raises(DataError, match=r"here is not a readable description of features"):
+        unpack_extractor(packed, "here")
 
 
 def _packed(facts: dict[str, Any]) -> bytes:

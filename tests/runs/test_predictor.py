@@ -126,7 +126,7 @@ def test_page_project_and_export_judge_alike(tmp_path: Path) -> None:
         ranking, reserve = here.ranking(), here.reserve
         by_project = Predictor.load(here.project.path)
         folder = export(here.project, "model", tmp_path / "model").path
-    assert by_project.passes == 10
+    assert by_project.passes == 30
     paths = [tmp_path / "pictures" / f"{item:03}.png" for item in reserve]
     probabilities = by_project.predict(paths)
     assert [by_project.classes[place] for place in probabilities.argmax(1)] == [

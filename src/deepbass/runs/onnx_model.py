@@ -75,7 +75,7 @@ def write_onnx(predictor: Predictor, out: Path) -> float:
     graph = _Graph(predictor).eval().cpu()
     some = _samples(predictor, 2)
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / "model"
+        made = Path(folder) / "made"
         with guarded(_refuse), _silence():
             program = torch.onnx.export(
                 graph,

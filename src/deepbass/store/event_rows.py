@@ -49,10 +49,10 @@ class StepRow(NamedTuple):
     def of(cls, iteration: int, metrics: str, seconds: str, at: str) -> StepRow:
         """Make a step of what the database holds, where numbers are JSON."""
         with decoding(f"iteration {iteration}", "step", "Restore the run from a copy.", StoreError):
-            numbers = read_json(metrics, {"*": (float, list, type(None))})
+            number = (float, type(None))
+            numbers = read_json(metrics, {"*": object})
             for name, value in numbers.items():
-                of_class = name in BY_CLASS and value is not None
-                check(value, [(float, type(None))] if of_class else (float, type(None)), name)
+                check(value, [number] if name in BY_CLASS and value is not None else number, name)
             return cls(iteration, numbers, read_json(seconds, {"*": float}), at)
 
 

@@ -37,7 +37,7 @@ export function createBar({ showing, onUndo, onAlike, findsAlike }) {
           el("bdi", { class: "name last", title: group.words }, group.words), el("span", { class: "note" })),
         button({ label: "Undo", class: "link", click: onUndo, "aria-label": `Undo: ${group.words}` }),
         item !== null && first.kind === "label" && findsAlike()
-          && button({ label: "Others like this", class: "link", click: onAlike }),
+          && button({ label: "Others like this", class: "link alike-link", click: onAlike }),
       );
     },
     /** Show a change of the classes. @param {import("./acts.js").Change} change */
