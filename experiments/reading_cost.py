@@ -4,9 +4,9 @@
 
 Three stories, by the real commands: a run from the command to its report, one answer on the page from the key press to
 the next question (in the server and in the browser), and one cell of `deepbass reproduce`, in the command and its
-worker. An answer is followed through every file. Of a run and a cell only the spine counts: the files that put it
-together, and those whose functions they call. Written to
-results/reading-cost.json, under the name of the source. Needs Chromium.
+worker. The spine of a story counts: the files that put it together, and those whose functions they call. For the answer
+all files that run within a second of the key press are counted as well, whatever they run for: pictures, live events,
+the panel. Written to results/reading-cost.json, under the name of the source. Needs Chromium.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +28,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results" / "reading-cost.json"
+_STATIC = "deepbass/web/static"
 
 # Runs in every Python that a story starts: notes the files whose functions are called, and by which of our files.
 _TRACER = """
@@ -123,8 +125,13 @@ def a_cell(source: Path) -> list[str]:
         return story.files("cli/reproduce.py", "/worker.py")
 
 
-def an_answer(source: Path) -> list[str]:
-    """Press a key on the page, and wait until the answer is saved."""
+# what an answer passes through on its way: the page's view, its acts, outbox and feed; the handler, the service and its queue
+_ANSWER_PAGE = ("ask.js", "acts.js", "outbox.js", "feed.js")
+_ANSWER_SERVER = ("/app.py", "/service.py", "/desk.py", "/queue.py", "/act_writer.py")
+
+
+def an_answer(source: Path) -> tuple[list[str], list[str]]:
+    """Press a key on the page, and wait until the answer is saved: the files on its spine, and all that ran."""
     from playwright.sync_api import sync_playwright
 
     with _story(source) as story, sync_playwright() as playwright:
@@ -154,7 +161,15 @@ def an_answer(source: Path) -> list[str]:
         finally:
             server.send_signal(signal.SIGINT)
             server.wait()
-        return [*story.files(), *_called(scripts)]
+        ran = _called(scripts)
+        imported = {name for file in _ANSWER_PAGE for name in _imports(source / _STATIC / file)} | set(_ANSWER_PAGE)
+        spine = [name for name in ran if name.rpartition("/")[2] in imported]
+        return [*story.files(*_ANSWER_SERVER), *spine], [*story.files(), *ran]
+
+
+def _imports(script: Path) -> set[str]:
+    """List the page's files that one of them imports from."""
+    return set(re.findall(r'from "\./([\w.]+)"', script.read_text()))
 
 
 def _called(scripts: list[dict[str, Any]]) -> list[str]:
@@ -164,7 +179,7 @@ def _called(scripts: list[dict[str, Any]]) -> list[str]:
         for script in scripts
         if "/static/" in script["url"] and any(_runs(function) for function in script["functions"])
     ]
-    return [f"deepbass/web/static/{name}" for name in sorted(set(ran))]
+    return [f"{_STATIC}/{name}" for name in sorted(set(ran))]
 
 
 def _runs(function: dict[str, Any]) -> bool:
@@ -177,8 +192,9 @@ def main() -> None:
     parser.add_argument("source", nargs="?", type=Path, default=ROOT / "src")
     parser.add_argument("--name", default="now")
     given = parser.parse_args()
-    stories = {"a run": a_run, "an answer": an_answer, "a cell": a_cell}
-    found = {name: story(given.source.resolve()) for name, story in stories.items()}
+    source = given.source.resolve()
+    spine, all_of_it = an_answer(source)
+    found = {"a run": a_run(source), "an answer": spine, "an answer, all": all_of_it, "a cell": a_cell(source)}
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     results[given.name] = found
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")

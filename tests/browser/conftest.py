@@ -138,8 +138,10 @@ class Visit:
         expect(self.page.locator(".saved")).to_have_attribute("data-state", "saved")
 
     def go(self, view: str) -> None:
-        """Open a view by its tab."""
-        self.page.locator("#tabs a", has_text=view).click()
+        """Open a view by its tab, and wait until keys reach it."""
+        tab = self.page.locator("#tabs a", has_text=view)
+        tab.click()
+        expect(tab).to_have_attribute("aria-current", "page")
 
 
 Serve = Callable[..., Served]
