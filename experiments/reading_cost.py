@@ -125,7 +125,7 @@ def a_cell(source: Path) -> list[str]:
         return story.files("cli/reproduce.py", "/worker.py")
 
 
-# what an answer passes through on its way: the page's view, its acts, outbox and feed; the handler, the service and its queue
+# what an answer passes through: the page's view, its acts, outbox and feed; the handler, the service and its queue
 _ANSWER_PAGE = ("ask.js", "acts.js", "outbox.js", "feed.js")
 _ANSWER_SERVER = ("/app.py", "/service.py", "/desk.py", "/queue.py", "/act_writer.py")
 

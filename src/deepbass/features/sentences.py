@@ -25,7 +25,7 @@ from deepbass.features.extractor import (
     digest_of_file,
     not_installed,
 )
-from deepbass.features.installed import LANGUAGE_MODEL, WEIGHTS, language_model
+from deepbass.features.installed import LANGUAGE_MODEL, LANGUAGE_WEIGHTS, language_model
 
 WIDTH, LAYERS, HEADS = 384, 6, 12
 TOKENS = 256  # of a text that are read: what the model was made for
@@ -47,7 +47,7 @@ class SentenceFeatures(PreparingExtractor):
             raise not_installed(self.name, "texts")
         from tokenizers import Tokenizer
 
-        weights = folder / WEIGHTS
+        weights = folder / LANGUAGE_WEIGHTS
         with decoding(folder, f"copy of {LANGUAGE_MODEL}", "Install its package again.", ConfigError):
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
             self._tokenizer.enable_truncation(TOKENS)
