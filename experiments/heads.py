@@ -137,6 +137,20 @@ def measure(name: str) -> dict[str, Any]:
     return found
 
 
+def table(results: dict[str, Any]) -> str:
+    """Write the rows of the table in docs/features.md."""
+    rows = []
+    for name, found in results.items():
+        for labels, row in found["labels"].items():
+            head, other = np.array(row["head"]), np.array(row["logistic regression"])
+            apart = head - other
+            error = apart.std(ddof=1) / np.sqrt(len(apart))
+            what = f"{name.removesuffix('-words')}, {found['features']}"
+            means = f"{head.mean():.1f} % | {other.mean():.1f} % | {apart.mean():+.1f} ± {error:.1f}"
+            rows.append(f"| {what} | {int(labels):,} | {means} |")
+    return "\n".join(rows)
+
+
 def main() -> None:
     """Measure what is not there yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

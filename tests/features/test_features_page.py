@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -18,3 +20,19 @@ def test_what_the_page_says_was_measured_is_in_the_result_file() -> None:
     for row in results["texts"]:
         found = " | ".join(f"{row['accuracy'][labels]} %" for labels in ("100", "300", "1000"))
         assert f"| `{row['features']}` | {found} | {row['speed']:,.0f} |" in page
+
+
+def test_the_head_is_level_with_logistic_regression_on_photographs_and_texts_as_the_page_says() -> None:
+    page = (ROOT / "docs" / "features.md").read_text(encoding="utf-8")
+    results = json.loads((ROOT / "results" / "heads.json").read_text(encoding="utf-8"))
+    assert {"cifar-10", "newsgroups-words"} <= set(results)
+    for name, found in results.items():
+        for labels, row in found["labels"].items():
+            head, other = np.array(row["head"]), np.array(row["logistic regression"])
+            apart = head - other
+            error = apart.std(ddof=1) / np.sqrt(len(apart))
+            means = f"{head.mean():.1f} % | {other.mean():.1f} % | {apart.mean():+.1f} ± {error:.1f} |"
+            assert f"{found['features']} | {int(labels):,} | {means}" in page
+            if name.startswith(("cifar", "newsgroups")):
+                assert len(head) == 5
+                assert apart.mean() >= -error
