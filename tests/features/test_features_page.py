@@ -36,3 +36,15 @@ def test_the_head_is_level_with_logistic_regression_on_photographs_and_texts_as_
             if name.startswith(("cifar", "newsgroups")):
                 assert len(head) == 5
                 assert apart.mean() >= -error
+
+
+def test_what_the_page_says_of_people_who_wait_is_in_the_result_file() -> None:
+    page = " ".join((ROOT / "docs" / "features.md").read_text(encoding="utf-8").split())
+    found = json.loads((ROOT / "benchmarks" / "results" / "photos.json").read_text(encoding="utf-8"))
+    known = found["known_after_seconds"]["when all are"]
+    assert f"With {found['settings']['images']:,} photographs" in page
+    assert f"{found['first_answer_seconds']:.1f} s after the command" in page
+    assert (
+        f"after {found['first_model_seconds']:.0f} s, all features after {found['all_features_seconds']:.0f} s" in page
+    )
+    assert f"after {known['p50']} s (median; {known['p100']} s at most)" in page

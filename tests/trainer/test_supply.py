@@ -119,3 +119,14 @@ def test_features_of_ones_own_are_not_run_because_a_project_names_them(tmp_path:
     own.write_text("raise SystemExit('this was run')")
     with texts(tmp_path, features=f"{own}:features") as project, pytest.raises(ConfigError, match="name it again"):
         train(project, lambda what: "committed" in what)
+
+
+def test_what_goes_on_in_the_background_is_said_once_per_cent_and_at_its_end() -> None:
+    said: list[dict[str, Any]] = []
+    status = StatusWriter(said.append)
+    for done in range(1001):
+        status.background("computing features", done / 1000)
+    shares = [what["share"] for what in said]
+    assert shares == sorted(shares)
+    assert len(shares) == 101
+    assert shares[-1] == 1

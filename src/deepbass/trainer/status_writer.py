@@ -36,8 +36,8 @@ class StatusWriter:
 
     def background(self, what: str, share: float) -> None:
         """Say how far something is that goes on beside the training, as it moves on; another thread may call this."""
-        if round(100 * share) != self._background:
-            self._background = round(100 * share)
+        if int(100 * share) != self._background:  # rounded down: 100 is when it is over
+            self._background = int(100 * share)
             self._say({"background": what, "share": round(share, 3)})
 
     def committed(self, model: str, iteration: int, known: int, members: int, seconds: float) -> None:
