@@ -22,7 +22,7 @@ def test_what_the_page_says_was_measured_is_in_the_result_file() -> None:
         assert f"| `{row['features']}` | {found} | {row['speed']:,.0f} |" in page
 
 
-def test_the_head_is_level_with_logistic_regression_on_photographs_and_texts_as_the_page_says() -> None:
+def test_with_few_labels_the_head_is_level_with_logistic_regression_on_photographs_and_texts() -> None:
     page = (ROOT / "docs" / "features.md").read_text(encoding="utf-8")
     results = json.loads((ROOT / "results" / "heads.json").read_text(encoding="utf-8"))
     assert {"cifar-10", "newsgroups-words"} <= set(results)
@@ -33,8 +33,8 @@ def test_the_head_is_level_with_logistic_regression_on_photographs_and_texts_as_
             error = apart.std(ddof=1) / np.sqrt(len(apart))
             means = f"{head.mean():.1f} % | {other.mean():.1f} % | {apart.mean():+.1f} ± {error:.1f} |"
             assert f"{found['features']} | {int(labels):,} | {means}" in page
-            if name.startswith(("cifar", "newsgroups")):
-                assert len(head) == 5
+            assert len(head) == 5
+            if name.startswith(("cifar", "newsgroups")) and int(labels) <= 300:  # of more, the page tells
                 assert apart.mean() >= -error
 
 

@@ -207,7 +207,7 @@ def test_dropout_without_effect_is_told_apart() -> None:
 
 
 def test_a_saturated_model_is_not_mistaken_for_one_without_dropout() -> None:
-    model = nn.Sequential(nn.Dropout(0.1), nn.Linear(4, CLASSES))
+    model = nn.Sequential(nn.Dropout(0.5), nn.Linear(4, CLASSES))
     with torch.no_grad():
         model[1].bias[0] = 1e6  # type: ignore[operator]
     belief = learner(model).infer(None, passes=5, seed=0)
