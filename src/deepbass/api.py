@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -21,9 +22,11 @@ from deepbass.core.loop import Method, Oracle, Stop
 from deepbass.core.own_model import check_named, check_same_kind, is_code
 from deepbass.core.own_rules import method_with
 from deepbass.core.presets import AUTO, suited
+from deepbass.core.row_map import RowMap
 from deepbass.data.catalogue import NAMED
 from deepbass.data.featurised import Featurise
 from deepbass.data.load import PIXELS, Data, from_arrays, load
+from deepbass.oracle import Answering, AnyOracle
 from deepbass.runs.configure import configure, reconfigure
 from deepbass.runs.featurise import Featuriser
 from deepbass.runs.lifecycle import Result, Run, Watch
@@ -41,7 +44,7 @@ def run(
     preset: str | None = None,
     initial: int | Sequence[int | str] | NDArray[np.integer] | None = None,
     model: nn.Module | str | None = None,
-    oracle: Oracle | str | None = None,
+    oracle: AnyOracle | str | None = None,
     acquire: Acquire | Acquisition | str | None = None,
     admit: Admit | Admission | str | None = None,
     stop: Stop | str | None = None,
@@ -54,10 +57,13 @@ def run(
 
     Settings are those of a ``config`` or of a ``preset`` (``"auto"``: what suits the data), and above these the fields
     of `Config` that are given by name. Five of them may be a value of your own instead of a name: ``model`` any
-    ``nn.Module`` that returns logits, ``oracle`` any object that can be asked, and the rules ``acquire(belief, askable,
-    count, rng)``, which returns ids, ``admit(belief, threshold, labels)``, which returns labels, and ``stop(state)``,
-    which returns why the run is over, or None. They are not kept in the run's directory: `resume` has to be given them
-    again.
+    ``nn.Module`` that returns logits, ``oracle`` whoever answers (a function of rows, an object that can be asked, an
+    array or a mapping of labels), and the rules ``acquire(belief, askable, count, rng)``, which returns rows,
+    ``admit(belief, threshold, labels)``, which returns labels, and ``stop(state)``, which returns why the run is over,
+    or None. They are not kept in the run's directory: `resume` has to be given them again.
+
+    Samples go by their rows in the data that is passed in, whatever is held out of it: in questions, in rules, and in
+    ``labels`` of the result.
 
     ``initial`` is how many labels are known at the start, or which: rows of the training data, or names.
 
@@ -95,11 +101,12 @@ def run(
     if preset == AUTO:
         chosen = reconfigure({**chosen.as_dict(), **suited(loaded.features)}, {**settings, **named})
     watch.on_config(chosen)
-    method = _method(chosen, acquire, admit, stop)
+    rows = loaded.pool.row_map
+    method = _method(chosen, acquire, admit, stop, rows)
     for note in loaded.notes:
         watch.on_note(note)
     where = Path(out) if out is not None else free_directory(loaded.name)
-    own_oracle = None if isinstance(oracle, str) else oracle
+    own_oracle = None if isinstance(oracle, str) else _answering(oracle, loaded)
     with Run.create(
         where,
         chosen,
@@ -112,7 +119,7 @@ def run(
         method=method,
         watch=watch,
     ) as begun:
-        return begun.go()
+        return _by_row(begun.go(), rows)
 
 
 def resume(
@@ -124,7 +131,7 @@ def resume(
     y_val: ArrayLike | None = None,
     features: str | None = None,
     model: nn.Module | str | None = None,
-    oracle: Oracle | None = None,
+    oracle: AnyOracle | None = None,
     acquire: Acquire | Acquisition | None = None,
     admit: Admit | Admission | None = None,
     stop: Stop | None = None,
@@ -142,7 +149,6 @@ def resume(
         _check_given_again(
             config, path, {"model": model, "oracle": oracle, "acquire": acquire, "admit": admit, "stop": stop}
         )
-        method = _method(config, acquire, admit, stop)
         watch = watch or Watch()
         used = run_dir.about["data"].get("features", PIXELS)
         again = f"deepbass resume {shlex.quote(str(path))} --features {shlex.quote(used)}"
@@ -160,15 +166,17 @@ def resume(
             featurise=featurise,
         )
         network = copy.deepcopy(model) if isinstance(model, nn.Module) else model
-        return Run.resume(
+        rows = loaded.pool.row_map
+        run = Run.resume(
             run_dir,
             loaded,
             extractor=featurise.extractor,
             model=network,
-            oracle=oracle,
-            method=method,
+            oracle=_answering(oracle, loaded),
+            method=_method(config, acquire, admit, stop, rows),
             watch=watch,
-        ).go()
+        )
+        return _by_row(run.go(), rows)
 
 
 def load_model(path: str | PathLike[str], model: nn.Module | str | None = None) -> nn.Module:
@@ -193,13 +201,23 @@ def _method(
     acquire: Acquire | Acquisition | str | None,
     admit: Admit | Admission | str | None,
     stop: Stop | str | None,
+    rows: RowMap,
 ) -> Method:
     return method_with(
         config,
         acquire=None if isinstance(acquire, str) else acquire,
         admit=None if isinstance(admit, str) else admit,
         stop=None if isinstance(stop, str) else stop,
+        rows=rows,
     )
+
+
+def _answering(oracle: AnyOracle | None, data: Data) -> Oracle | None:
+    return None if oracle is None else Answering(oracle, data.pool.row_map, data.classes)
+
+
+def _by_row(result: Result, rows: RowMap) -> Result:
+    return replace(result, labels=rows.labels(result.labels))
 
 
 def _check_given_again(config: Config, path: str | PathLike[str], parts: Mapping[str, object]) -> None:

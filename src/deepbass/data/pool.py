@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from deepbass.core.errors import DataError
 from deepbass.core.labels import Ids
 from deepbass.core.raw_samples import RawSamples, UnreadableSample
+from deepbass.core.row_map import RowMap
 from deepbass.data.raw_rows import as_lines
 
 LEVELS = 256  # the paper divides pixels by 256, not by 255
@@ -48,6 +49,11 @@ class Pool:
     def rows(self) -> Ids:
         """Which rows of the data the samples are, in the order of their ids."""
         return self._rows
+
+    @property
+    def row_map(self) -> RowMap:
+        """What turns ids into rows of the data, and back."""
+        return RowMap(self._rows, len(self._samples))
 
     def __repr__(self) -> str:
         return f"Pool({len(self)} samples of shape {self.shape})"
