@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deepbass.core.loop import Learner as Learner
     from deepbass.core.loop import Oracle as Oracle
     from deepbass.core.loop import State as State
+    from deepbass.estimator import DeepBASSClassifier as DeepBASSClassifier
     from deepbass.report.page import write_report as write_report
     from deepbass.runs.lifecycle import Result as Result
     from deepbass.runs.lifecycle import Watch as Watch
@@ -32,6 +33,7 @@ _HOMES = {
     "resume": "deepbass.api",
     "load_model": "deepbass.api",
     "write_report": "deepbass.report.page",
+    "DeepBASSClassifier": "deepbass.estimator",
     # what they take and return
     "Config": "deepbass.core.config",
     "Result": "deepbass.runs.lifecycle",

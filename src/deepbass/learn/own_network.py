@@ -1,0 +1,29 @@
+"""A network that is passed in Python: a module, or a function that makes one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from deepbass.core.errors import ConfigError
+
+
+def own_network(model: Any, shape: tuple[int, ...], classes: int) -> nn.Module | None:
+    """Make the caller's network for samples of a shape; None where the model goes by a name."""
+    if model is None or isinstance(model, str):
+        return None
+    if isinstance(model, nn.Module):
+        return model
+    if not callable(model):
+        raise ConfigError(
+            f"model = {model!r} is no network: give a name, a torch.nn.Module, or a function of (shape, classes) that "
+            "makes one."
+        )
+    made = model(shape, classes)
+    if not isinstance(made, nn.Module):
+        raise ConfigError(
+            f"model: {getattr(model, '__name__', model)!s}(shape={shape}, classes={classes}) returned a "
+            f"{type(made).__name__}; it must return a torch.nn.Module that returns logits."
+        )
+    return made
