@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deepbass.runs.lifecycle import Result as Result
     from deepbass.runs.lifecycle import Watch as Watch
     from deepbass.runs.measure import Metrics as Metrics
+    from deepbass.session import Session as Session
 
 __version__ = "0.1.0"
 
@@ -34,6 +35,7 @@ _HOMES = {
     "load_model": "deepbass.api",
     "write_report": "deepbass.report.page",
     "DeepBASSClassifier": "deepbass.estimator",
+    "Session": "deepbass.session",
     # what they take and return
     "Config": "deepbass.core.config",
     "Result": "deepbass.runs.lifecycle",

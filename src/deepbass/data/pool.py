@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from deepbass.core.errors import DataError
 from deepbass.core.labels import Ids
 from deepbass.core.raw_samples import RawSamples, UnreadableSample
 from deepbass.core.row_map import RowMap
+from deepbass.data.joined import JoinedSamples
 from deepbass.data.raw_rows import as_lines
 
 LEVELS = 256  # the paper divides pixels by 256, not by 255
@@ -95,6 +96,12 @@ class Pool:
     def part(self, ids: ArrayLike) -> Pool:
         """Make the pool of some of the samples; its ids start at 0, the outer names stay."""
         return Pool(self._samples, self._names, self._rows_of(ids), raw=self._raw)
+
+    def followed_by(self, other: Pool) -> Pool:
+        """Make the pool of these samples and others after them; rows of the others count on from here."""
+        samples = cast(NDArray[Any], JoinedSamples([self._samples, other._samples]))
+        names = self._names if isinstance(self._names, str) else [*self._names, *map(other.name, range(len(other)))]
+        return Pool(samples, names, np.concatenate([self._rows, len(self._samples) + other._rows]))
 
     def _photograph(self, raw: RawSamples, id_: int) -> NDArray[np.uint8] | None:
         """Draw the image that features were computed from, no larger than it is shown; None if its file is gone."""

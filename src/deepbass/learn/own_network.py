@@ -9,6 +9,17 @@ from torch import nn
 from deepbass.core.errors import ConfigError
 
 
+class Networks:
+    """The caller's network for any number of classes: a function makes one for each, a module is what it is."""
+
+    def __init__(self, model: Any, shape: tuple[int, ...]) -> None:
+        self._model, self._shape = model, shape
+
+    def of(self, classes: int) -> nn.Module | None:
+        """Make the network for so many classes; None where the model goes by a name."""
+        return own_network(self._model, self._shape, classes)
+
+
 def own_network(model: Any, shape: tuple[int, ...], classes: int) -> nn.Module | None:
     """Make the caller's network for samples of a shape; None where the model goes by a name."""
     if model is None or isinstance(model, str):
