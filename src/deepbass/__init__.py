@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deepbass.api import load as load
     from deepbass.api import load_model as load_model
     from deepbass.api import resume as resume
     from deepbass.api import run as run
@@ -32,6 +33,7 @@ _HOMES = {
     # what to call
     "run": "deepbass.api",
     "resume": "deepbass.api",
+    "load": "deepbass.api",
     "load_model": "deepbass.api",
     "write_report": "deepbass.report.page",
     "DeepBASSClassifier": "deepbass.estimator",

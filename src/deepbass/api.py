@@ -1,4 +1,4 @@
-"""The library's front door: run, resume, load_model. Each does in one call what the command does."""
+"""The library's front door: run, resume, load, load_model. Each does in one call what the command does."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ from deepbass.core.presets import AUTO, suited
 from deepbass.core.row_map import RowMap
 from deepbass.data.catalogue import NAMED
 from deepbass.data.featurised import Featurise
-from deepbass.data.load import PIXELS, Data, from_arrays, load
+from deepbass.data.load import PIXELS, Data, from_arrays
+from deepbass.data.load import load as load_data
 from deepbass.oracle import Answering, AnyOracle
-from deepbass.runs.configure import configure, reconfigure
+from deepbass.runs.configure import configure, reconfigure, whole_reference
 from deepbass.runs.featurise import Featuriser
 from deepbass.runs.lifecycle import Result, Run, Watch
+from deepbass.runs.loaded_model import LoadedModel
 from deepbass.runs.saved_model import load_saved
 from deepbass.store.rundir import RunDir
 
@@ -92,7 +94,7 @@ def run(
     watch = watch or Watch()
     featurise = Featuriser(chosen.features, named=chosen.features, on_progress=watch.on_progress)
     if source is not None:
-        loaded = load(source, chosen, folder=_path(folder), progress=watch.bars, featurise=featurise)
+        loaded = load_data(source, chosen, folder=_path(folder), progress=watch.bars, featurise=featurise)
         source = source if source in NAMED else str(Path(source).expanduser().resolve())
     elif y is not None:
         loaded = from_arrays(cast(ArrayLike, data), y, X_val, y_val, config=chosen, featurise=featurise)
@@ -179,6 +181,23 @@ def resume(
         return _by_row(run.go(), rows)
 
 
+def load(
+    path: str | PathLike[str],
+    *,
+    model: nn.Module | str | None = None,
+    features: str | None = None,
+    passes: int | None = None,
+) -> LoadedModel:
+    """Open a trained model to predict with: of a run, of a labelling project (its newest), or of a folder of a model.
+
+    Such a folder is what ``deepbass export --format model``, `DeepBASSClassifier.save` and `Session.save` write. A
+    network of your own is passed in, or named again, as in ``model="net.py:build"``, and so are features of your own:
+    no code is run because a folder names it. ``passes`` overrides the setting ``predict_passes``.
+    """
+    named = whole_reference(model) if isinstance(model, str) else copy.deepcopy(model)
+    return LoadedModel.load(path, model=named, features=whole_reference(features) if features else None, passes=passes)
+
+
 def load_model(path: str | PathLike[str], model: nn.Module | str | None = None) -> nn.Module:
     """Load the trained network of a finished run, or of a folder that ``deepbass export --format model`` made.
 
@@ -263,7 +282,7 @@ def _again(
     source = data if data is not None else about["data"].get("source")
     if source is None:
         raise DataError("This run was started on arrays in Python: resume it there, with deepbass.resume(path, X, y).")
-    return load(str(source), config, folder=folder, progress=progress, featurise=featurise)
+    return load_data(str(source), config, folder=folder, progress=progress, featurise=featurise)
 
 
 def _rows(initial: Sequence[int | str] | NDArray[np.integer]) -> list[int | str]:

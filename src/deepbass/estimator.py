@@ -28,7 +28,7 @@ from deepbass.learn.own_network import own_network
 from deepbass.oracle import Answering, AnyOracle
 from deepbass.oracle.nobody import Nobody
 from deepbass.runs.fitted_model import FittedModel
-from deepbass.runs.in_memory import Seen, look_at, new_learner, settings_for
+from deepbass.runs.in_memory import TABLE, Seen, look_at, new_learner, settings_for
 from deepbass.store.names import MODEL_CONFIG_FILE
 
 try:
@@ -182,8 +182,9 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Have numbers in rows and columns checked by scikit-learn, in its words; all else is looked at later."""
-        held = X if is_sparse(X) else from_python(X)
-        if is_raw(held):
+        rows = not reset and self._model.features == TABLE
+        held = X if is_sparse(X) else from_python(X, rows=rows)
+        if is_raw(held) and (reset or rows or not is_frame(X)):
             if is_frame(X):
                 _check_feature_names(self, X, reset=reset)
                 _check_n_features(self, X, reset=reset)

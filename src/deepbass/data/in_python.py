@@ -23,13 +23,14 @@ _FRAMES = ("pandas", "polars")
 _NAMED_SHORTER = re.compile(r"\S+\.\w+$")  # a file's name without a space in it
 
 
-def from_python(X: Any, where: str = "X") -> NDArray[Any] | RawSamples | Any:
+def from_python(X: Any, where: str = "X", *, rows: bool = False) -> NDArray[Any] | RawSamples | Any:
     """Bring samples into an array of numbers, or into texts, pictures or rows of a table; all else stays as it is.
 
-    What is asked for is a look at the container: numbers are checked where they are used.
+    A look at the container is all: numbers are checked where they are used. With ``rows`` a frame is a table in any
+    case, also if all of its cells are numbers.
     """
     if is_frame(X):
-        return _from_frame(X)
+        return _from_frame(X, rows)
     if is_sparse(X):
         return _dense(X, where)
     if type(X).__module__.partition(".")[0] == "torch":
@@ -57,9 +58,9 @@ def is_sparse(X: Any) -> bool:
     return type(X).__module__.startswith("scipy.sparse")
 
 
-def _from_frame(frame: Any) -> NDArray[Any] | TableRows:
+def _from_frame(frame: Any, rows: bool) -> NDArray[Any] | TableRows:
     """Take columns of numbers that are all there as an array, and any other frame as rows of a table."""
-    numbers = [column for column in frame.columns if _is_numeric(frame[column])]
+    numbers = [column for column in frame.columns if not rows and _is_numeric(frame[column])]
     if len(numbers) == len(frame.columns):
         array: NDArray[Any] = np.asarray(frame.to_numpy(), dtype=np.float64)
         if not np.isnan(array).any():

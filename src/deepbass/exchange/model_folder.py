@@ -177,12 +177,12 @@ deepbass predict .{options} FOLDER-OR-FILE --out predictions.csv
 In Python, in this folder (`deepbass.load_model("."{network})` is the network alone):
 
 ```python
-from deepbass.runs.predictor import Predictor
+import deepbass
 
-predictor = Predictor.load("."{again})
+model = deepbass.load("."{again})
 
 
 def predict(sample) -> str:  # an image's path, a text, a row or an array, as in the training
-    return predictor.classes[int(predictor.predict([sample])[0].argmax())]
+    return model.predict([sample])[0]  # model.predict_proba: samples x classes, in the order of model.classes
 ```
 """

@@ -74,7 +74,7 @@ def look_at(
 
 def look_again(X: Any, seen: Seen, *, where: str = "X") -> Seen:
     """See other samples as the ones before were seen, or refuse what is of another kind."""
-    raw = _as_raw(X, where)
+    raw = _as_raw(X, where, rows=seen.features == TABLE)
     if seen.extractor is None:
         pool = _pixels(X, seen.pool.shape, where)
         if pool.shape != seen.pool.shape:
@@ -130,8 +130,8 @@ def stand_in(shape: Sequence[int], pixels: bool) -> Pool:
     return Pool(np.zeros((2, *shape), dtype=np.uint8 if pixels else np.float32), "row")
 
 
-def _as_raw(X: Any, where: str) -> NDArray[Any] | RawSamples | Any:
-    part = Part(from_python(X, where), [], where, "row")
+def _as_raw(X: Any, where: str, *, rows: bool = False) -> NDArray[Any] | RawSamples | Any:
+    part = Part(from_python(X, where, rows=rows), [], where, "row")
     return with_raw(Source("arrays", part)).train.X
 
 
