@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deepbass.core.loop import Oracle as Oracle
     from deepbass.core.loop import State as State
     from deepbass.estimator import DeepBASSClassifier as DeepBASSClassifier
+    from deepbass.learn.add_dropout import with_dropout as with_dropout
     from deepbass.report.page import write_report as write_report
     from deepbass.runs.lifecycle import Result as Result
     from deepbass.runs.lifecycle import Watch as Watch
@@ -38,6 +39,7 @@ _HOMES = {
     "write_report": "deepbass.report.page",
     "DeepBASSClassifier": "deepbass.estimator",
     "Session": "deepbass.session",
+    "with_dropout": "deepbass.learn.add_dropout",
     # what they take and return
     "Config": "deepbass.core.config",
     "Result": "deepbass.runs.lifecycle",

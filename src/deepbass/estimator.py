@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -118,6 +119,8 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         samples = self._checked(X, reset=True)
         given = self._labels(y, len(samples))
         seen = look_at(samples, self.features)
+        for concern in seen.concerns:
+            warnings.warn(concern, stacklevel=2)
         own = own_network(self.model, seen.pool.shape, len(given.classes))
         config = self._config(seen, len(given.rows))
         rows = seen.pool.row_map

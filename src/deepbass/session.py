@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +20,7 @@ from deepbass.exchange.model_folder import fill_model_folder
 from deepbass.exchange.targets import new_folder
 from deepbass.learn.own_network import Networks
 from deepbass.runs.fitted_model import FittedModel
-from deepbass.runs.in_memory import Seen, look_again, look_at, predict, settings_for
+from deepbass.runs.in_memory import look_again, look_at, predict, settings_for
 from deepbass.runs.session_files import read_session, write_session
 from deepbass.runs.stepwise import Stepwise, unknown_of
 from deepbass.store.names import SESSION_FILE
@@ -51,6 +53,8 @@ class Session:
         are further fields of `deepbass.Config`.
         """
         seen = look_at(X, features)
+        for concern in seen.concerns:
+            warnings.warn(concern, stacklevel=2)
         self._labels: list[Label] = [] if classes is None else [_plain(label) for label in classes]
         self._closed = classes is not None
         _check_names(self._labels)
@@ -93,7 +97,7 @@ class Session:
     @property
     def notes(self) -> tuple[str, ...]:
         """What there is to know of how the samples are seen, and which of them cannot be read."""
-        return self._step.seen.notes
+        return self._step.seen.notes + self._step.seen.concerns
 
     def ask(self, count: int = 1) -> Ids:
         """Choose rows whose labels would help most: typical ones first, then those that the model is unsure of.
@@ -155,7 +159,7 @@ class Session:
         seen = self._step.seen
         more = look_again(X, seen)
         before = len(self)
-        self._step.grow(Seen(seen.pool.followed_by(more.pool), seen.features, seen.extractor, seen.notes + more.notes))
+        self._step.grow(replace(seen, pool=seen.pool.followed_by(more.pool), concerns=seen.concerns + more.concerns))
         return np.arange(before, len(self))
 
     def save(self, path: str | PathLike[str]) -> None:

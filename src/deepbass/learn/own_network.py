@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import nn
 
 from deepbass.core.errors import ConfigError
+
+MakeNetwork = Callable[[tuple[int, ...], int], nn.Module]  # of the shape of a sample and the number of classes
 
 
 class Networks:

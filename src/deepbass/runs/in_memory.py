@@ -25,7 +25,7 @@ from deepbass.data.listing import name_some
 from deepbass.data.load import PIXELS
 from deepbass.data.picture_arrays import pictures_as_pixels
 from deepbass.data.pool import Pool
-from deepbass.data.sample_arrays import as_samples
+from deepbass.data.sample_arrays import as_samples, looks_unscaled
 from deepbass.data.source import Part, Source, is_raw
 from deepbass.features.extractor import Extractor
 from deepbass.features.feature_array import FeatureArray
@@ -46,7 +46,8 @@ class Seen:
     pool: Pool  # without the rows that cannot be read
     features: str = PIXELS
     extractor: Extractor | None = None  # None: the network sees the samples as they are
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was chosen for them
+    concerns: tuple[str, ...] = ()  # what their owner should look into
 
     @property
     def flat(self) -> bool:
@@ -60,16 +61,21 @@ def look_at(
     """See samples for the first time: choose features that suit them, unless they are named, and compute them."""
     raw = _as_raw(X, where)
     if not is_raw(raw):
-        return Seen(Pool(as_samples(raw, where), "row"))
+        return _as_they_are(Pool(as_samples(raw, where), "row"), raw, where)
     featuriser = Featuriser(features, named=features, on_progress=on_progress)
     made = featuriser(Part(raw, [], where, "row"), None)
     if made is None:  # pictures that are best seen as they are
-        return Seen(_pixels(X, None, where))
+        return _as_they_are(_pixels(X, None, where), from_python(X), where)
     extractor = featuriser.extractor
     assert extractor is not None
     # what is quickly computed is not kept on disk: whoever fits a table expects nothing to be written
     computed = FeatureArray(raw, extractor, None) if made.name in _QUICK else cast(FeatureArray, made.train)
     return _computed(computed, raw, extractor, made.notes, where)
+
+
+def _as_they_are(pool: Pool, given: Any, where: str) -> Seen:
+    unscaled = looks_unscaled(given, where) if len(pool.shape) > 1 else None  # columns are scaled, each for itself
+    return Seen(pool, concerns=(unscaled,) if unscaled else ())
 
 
 def look_again(X: Any, seen: Seen, *, where: str = "X") -> Seen:
@@ -120,7 +126,7 @@ def predict(learner: LocalLearner, X: Any, seen: Seen, *, where: str = "X") -> F
     if not rows.same:
         missing = np.setdiff1d(np.arange(rows.total), rows.rows)
         raise DataError(
-            f"{len(missing)} of the samples cannot be read, the first of them in row {missing[0]}: {found.notes[-1]}."
+            f"{len(missing)} of the samples cannot be read, the first in row {missing[0]}: {found.concerns[-1]}."
         )
     return learner.predict(found.pool)
 
@@ -153,7 +159,8 @@ def _computed(features: FeatureArray, raw: RawSamples, extractor: Extractor, not
         raise DataError(f"{where} has no sample that features could be computed of; {raw.name(row)}: {why}.")
     kept = np.setdiff1d(np.arange(len(raw)), list(failed))
     pool = Pool(cast(NDArray[Any], features), "row", kept, raw=raw)
+    concerns: tuple[str, ...] = ()
     if failed:
         named = [f"row {row} ({why})" for row, why in sorted(failed.items())]
-        notes = (*notes, f"{len(failed)} sample{'s' if len(failed) > 1 else ''} left out: {name_some(named)}")
-    return Seen(pool, extractor.name, extractor, tuple(notes))
+        concerns = (f"{len(failed)} sample{'s' if len(failed) > 1 else ''} left out: {name_some(named)}",)
+    return Seen(pool, extractor.name, extractor, tuple(notes), concerns)
