@@ -17,6 +17,7 @@ __all__ = ["OWN", "PEOPLE", "Config", "RunSettings", "one_of"]
 
 OWN = "(passed in Python)"  # written down for what was no name but a value: a model, an oracle, a rule
 PEOPLE = "people"  # written down by the labelling page's trainer: its answers come from the project's journal
+WEIGHED = "weighed"
 MOST_PASSES = 65_535  # votes are counted in 16 bits
 
 
@@ -81,6 +82,8 @@ class Config:
             "all-data": "every unlabelled sample, with its current guess",
             "step-wise": "those whose entropy is below theta, the mean entropy of the known labels; once in, a sample "
             "stays in and its guess is refreshed",
+            WEIGHED: "all samples of the pool, as far as known labels that were kept back bear out what they teach; "
+            "with the model `linear`",
             "none": "no guess, known labels only",
         },
         written=(OWN,),
