@@ -51,6 +51,7 @@ _MEANT = {
     "n_jobs": "threads are torch's: torch.set_num_threads, or OMP_NUM_THREADS",
     "verbose": "pass watch=deepbass.Watch(on_metrics=...) to look on",
 }
+WEIGHED = "weighed"
 MOST_PASSES = 65_535  # votes are counted in 16 bits
 
 
@@ -115,6 +116,8 @@ class Config:
             "all-data": "every unlabelled sample, with its current guess",
             "step-wise": "those whose entropy is below theta, the mean entropy of the known labels; once in, a sample "
             "stays in and its guess is refreshed",
+            WEIGHED: "all samples of the pool, as far as known labels that were kept back bear out what they teach; "
+            "with the model `linear`",
             "none": "no guess, known labels only",
         },
         written=(OWN,),

@@ -18,6 +18,7 @@ from deepbass.core.belief import Belief, BeliefSum, Floats
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, StoreError
 from deepbass.core.foreign import decoding, guarded, reason_of
+from deepbass.core.guard import Evidence
 from deepbass.core.labels import UNKNOWN, Classes, Ids, Labels
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.need import EVERYTHING, Need
@@ -57,6 +58,15 @@ class LocalLearner:
             self.probabilities(pool, np.arange(2))  # a misfit shows at once, and lazy layers learn their size
         self._engine = engine_for(self.model, pool, classes, config, self.device, self._engine)
         self._optimiser = _adam(self.model, config)
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Tell what ways of learning were worth on known labels that were kept from them; nothing was tried here."""
+        return ()
+
+    def predict_plain(self, samples: Samples, ids: Ids | None = None) -> Floats | None:
+        """Predict as plain supervised learning from the same labels would; None where that is not known."""
+        return None
 
     @property
     def engine(self) -> str:
