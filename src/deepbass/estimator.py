@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbass.core.config import OWN, Config
+from deepbass.core.config import OWN, WEIGHED, Config
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.label_names import name_of_label
 from deepbass.core.labels import UNKNOWN, Answers, Ids, Labels
@@ -79,7 +80,7 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_ : the labels that there are.
     transduction_ : a label for every row of ``X``: the one that is known, else the model's guess.
     labeled_iter_ : the iteration in which a row's label, or the guess in use, came to be trained on; 0 for labels that
-        were given, -1 for rows that are not trained on.
+        were given, -1 for rows without either.
     termination_condition_ : why it stopped.
     n_iter_ : how many iterations were made.
     asked_ : the rows that were asked for, in their order.
@@ -227,8 +228,11 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)
         config = settings_for(seen, {**(self.settings or {}), **chosen, "seed": int(seed), "initial": max(1, known)})
-        if config.acquire == "none" and config.admit == "none":  # nothing would change any more
-            config = settings_for(seen, {**config.as_dict(), "iterations": 0})
+        if self.oracle is None and known == len(seen.pool) and self.admit is None:  # there is nothing to guess
+            config = replace(config, admit="none")
+        solved = config.admit == "none" or (config.admit == WEIGHED and config.model == "linear")
+        if config.acquire == "none" and solved and self.iterations is None:  # nothing would change any more
+            config = replace(config, iterations=0)
         return config
 
     def _transduced(

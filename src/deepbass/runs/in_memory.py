@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from deepbass.core.belief import Floats
-from deepbass.core.config import Config
+from deepbass.core.config import WEIGHED, Config
 from deepbass.core.errors import DataError
 from deepbass.core.presets import AUTO, suited
 from deepbass.core.raw_samples import RawSamples
@@ -98,11 +98,18 @@ def look_again(X: Any, seen: Seen, *, where: str = "X") -> Seen:
 def settings_for(seen: Seen, given: Mapping[str, Any]) -> Config:
     """Make the configuration that suits samples; what is given goes above it."""
     # columns of numbers are a table, whatever holds them: a head is solved on them, each on a scale of its own
-    suits = {**suited(TABLE), "model": "linear"} if seen.flat else suited(seen.features)
-    if seen.flat and given.get("model", "linear") != "linear":
+    suits = suited(TABLE if seen.flat else seen.features)
+    if has_head(seen, given.get("model", "auto")):
+        suits = {**suits, "model": "linear", "admit": WEIGHED}
+    elif seen.flat:
         suits = suited(PIXELS)
     chosen = configure("arrays", AUTO, {**suits, **given})
     return reconfigure({**chosen.as_dict(), "features": seen.features})
+
+
+def has_head(seen: Seen, model: str) -> bool:
+    """Tell whether a linear head is solved on these samples, rather than a network trained."""
+    return model == "linear" or (model == "auto" and (seen.flat or seen.extractor is not None))
 
 
 def new_learner(
