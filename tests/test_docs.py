@@ -93,3 +93,14 @@ def test_what_the_guide_says_was_measured_is_in_the_result_files() -> None:
     assert f"is {100 * person['test_error']:.2f} %" in words
     shown = [f"{100 * audit[name]:.1f} %" for name in ("estimate", "low", "high")]
     assert "said {}, between {} and {}.".format(*shown) in words
+
+
+def test_the_comparison_with_scikit_learn_is_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    import json
+
+    monkeypatch.syspath_prepend(str(ROOT / "experiments"))
+    import beside_scikit
+
+    found = json.loads(beside_scikit.OUT.read_text())
+    assert all(len(runs) == beside_scikit.SEEDS for row in found.values() for runs in row.values())
+    assert beside_scikit.table(found) in (ROOT / "docs" / "python.md").read_text(encoding="utf-8")

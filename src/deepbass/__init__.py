@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from deepbass.core.acquire import Acquire as Acquire
     from deepbass.core.admit import Admit as Admit
     from deepbass.core.belief import Belief as Belief
+    from deepbass.core.callbacks import Callback as Callback
+    from deepbass.core.callbacks import EarlyStop as EarlyStop
     from deepbass.core.config import Config as Config
     from deepbass.core.errors import DeepBassError as DeepBassError
     from deepbass.core.labels import Answers as Answers
@@ -45,6 +47,8 @@ _HOMES = {
     "Result": "deepbass.runs.lifecycle",
     "Metrics": "deepbass.runs.measure",
     "Watch": "deepbass.runs.lifecycle",
+    "Callback": "deepbass.core.callbacks",
+    "EarlyStop": "deepbass.core.callbacks",
     "DeepBassError": "deepbass.core.errors",
     # what oracles and rules of one's own are written with
     "Oracle": "deepbass.core.loop",

@@ -18,6 +18,7 @@ from torch import nn
 
 from deepbass.core.acquire import Acquire, Acquisition
 from deepbass.core.admit import Admission, Admit
+from deepbass.core.callbacks import Callback, Callbacks
 from deepbass.core.config import OWN, Config, RunSettings
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.loop import Method, Oracle, Stop
@@ -26,6 +27,7 @@ from deepbass.core.own_rules import method_with
 from deepbass.core.presets import AUTO, suited
 from deepbass.core.row_map import RowMap
 from deepbass.data.catalogue import NAMED
+from deepbass.data.dataset_samples import is_dataset, labels_of_dataset
 from deepbass.data.featurised import Featurise
 from deepbass.data.in_python import from_python
 from deepbass.data.load import PIXELS, Data, from_arrays
@@ -37,6 +39,7 @@ from deepbass.runs.configure import configure, reconfigure, whole_reference
 from deepbass.runs.featurise import Featuriser
 from deepbass.runs.lifecycle import Result, Run, Watch
 from deepbass.runs.loaded_model import LoadedModel
+from deepbass.runs.measure import Metrics
 from deepbass.runs.saved_model import load_saved
 from deepbass.store.rundir import RunDir
 
@@ -58,6 +61,7 @@ def run(
     out: str | PathLike[str] | None = None,
     folder: str | PathLike[str] | None = None,
     watch: Watch | None = None,
+    callbacks: Sequence[Callback] | Callback | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
     """Run DeepBASS on named data, a path, or arrays (a label of -1 is unknown), and return the trained model.
@@ -74,6 +78,8 @@ def run(
     ``labels`` of the result.
 
     ``initial`` is how many labels are known at the start, or which: rows of the training data, or names.
+
+    ``callbacks`` hear of every iteration, and may end the run: see `deepbass.Callback`.
 
     ``out`` is the run's directory, else ``runs/NAME-1`` and so on. ``folder`` is where data sets known by name may lie
     already.
@@ -96,12 +102,13 @@ def run(
     else:
         raise ConfigError(f"preset = {preset!r} and a config are given: a config has all settings, so leave one out.")
     unwatched = watch is None
-    watch = watch or Watch(on_note=_log_note)
+    called = Callbacks(callbacks)
+    watch = _with_callbacks(watch, called)
     featurise = Featuriser(chosen.features, named=chosen.features, on_progress=watch.on_progress)
     if source is not None:
         loaded = load_data(source, chosen, folder=_path(folder), progress=watch.bars, featurise=featurise)
         source = source if source in NAMED else str(Path(source).expanduser().resolve())
-    elif y is not None:
+    elif y is not None or is_dataset(data):
         loaded = _from_python(data, y, X_val, y_val, chosen, featurise)
         if unwatched and loaded.features == PIXELS and (said := looks_unscaled(from_python(data), "X")):
             warnings.warn(said, stacklevel=2)  # the command shows it among its notes
@@ -112,6 +119,8 @@ def run(
     watch.on_config(chosen)
     rows = loaded.pool.row_map
     method = _method(chosen, acquire, admit, stop, rows)
+    method = replace(method, stop=called.stop(method.stop))
+    called.on_start(chosen)
     for note in loaded.notes:
         watch.on_note(note)
     where = Path(out) if out is not None else free_directory(loaded.name)
@@ -128,7 +137,9 @@ def run(
         method=method,
         watch=watch,
     ) as begun:
-        return _by_row(begun.go(), rows)
+        result = _by_row(begun.go(), rows)
+    called.on_end(result.ended)
+    return result
 
 
 def resume(
@@ -146,6 +157,7 @@ def resume(
     stop: Stop | None = None,
     folder: str | PathLike[str] | None = None,
     watch: Watch | None = None,
+    callbacks: Sequence[Callback] | Callback | None = None,
 ) -> Result:
     """Go on with a stopped or killed run, to the same end as if it had never stopped.
 
@@ -158,7 +170,8 @@ def resume(
         _check_given_again(
             config, path, {"model": model, "oracle": oracle, "acquire": acquire, "admit": admit, "stop": stop}
         )
-        watch = watch or Watch()
+        called = Callbacks(callbacks)
+        watch = _with_callbacks(watch, called)
         used = run_dir.about["data"].get("features", PIXELS)
         again = f"deepbass resume {shlex.quote(str(path))} --features {shlex.quote(used)}"
         check_named(used, features, path, f"{again}, or in Python features={used!r}", what="features")
@@ -175,16 +188,20 @@ def resume(
             featurise=featurise,
         )
         rows = loaded.pool.row_map
+        method = _method(config, acquire, admit, stop, rows)
+        called.on_start(config)
         run = Run.resume(
             run_dir,
             loaded,
             extractor=featurise.extractor,
             model=_network(model, loaded) or (model if isinstance(model, str) else None),
             oracle=_answering(oracle, loaded),
-            method=_method(config, acquire, admit, stop, rows),
+            method=replace(method, stop=called.stop(method.stop)),
             watch=watch,
         )
-        return _by_row(run.go(), rows)
+        result = _by_row(run.go(), rows)
+    called.on_end(result.ended)
+    return result
 
 
 def load(
@@ -287,7 +304,7 @@ def _again(
     featurise: Featurise,
 ) -> Data:
     if data is not None and not isinstance(data, str | PathLike):
-        if y is None:
+        if y is None and not is_dataset(data):
             raise DataError("Arrays need labels: call resume(path, X, y).")
         return _from_python(data, y, X_val, y_val, config, featurise)
     source = data if data is not None else about["data"].get("source")
@@ -298,7 +315,21 @@ def _again(
 
 def _from_python(X: Any, y: Any, X_val: Any, y_val: Any, config: Config, featurise: Featurise) -> Data:
     held_out = None if X_val is None else from_python(X_val, "X_val")
+    y = labels_of_dataset(X) if y is None else y
+    if y_val is None and X_val is not None and is_dataset(X_val):
+        y_val = labels_of_dataset(X_val, "X_val")
     return from_arrays(from_python(X), y, held_out, y_val, config=config, featurise=featurise)
+
+
+def _with_callbacks(watch: Watch | None, callbacks: Callbacks) -> Watch:
+    watch = watch or Watch(on_note=_log_note)
+    looks_on = watch.on_metrics
+
+    def on_metrics(iteration: int, metrics: Metrics) -> None:
+        looks_on(iteration, metrics)
+        callbacks.on_step(iteration, metrics)
+
+    return replace(watch, on_metrics=on_metrics)
 
 
 def _log_note(note: str) -> None:

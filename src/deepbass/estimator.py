@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deepbass.core.callbacks import Callback, Callbacks
 from deepbass.core.config import OWN, WEIGHED, Config
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.label_names import name_of_label
@@ -21,6 +22,7 @@ from deepbass.core.own_rules import method_with
 from deepbass.core.randomness import generator
 from deepbass.core.row_map import RowMap
 from deepbass.core.typical import typical
+from deepbass.data.dataset_samples import DatasetArray, is_dataset, labels_of_dataset
 from deepbass.data.given_labels import GivenLabels, given_labels
 from deepbass.data.in_python import from_python, is_frame, is_sparse
 from deepbass.data.source import is_raw
@@ -31,6 +33,7 @@ from deepbass.oracle import Answering, AnyOracle
 from deepbass.oracle.nobody import Nobody
 from deepbass.runs.fitted_model import FittedModel
 from deepbass.runs.in_memory import TABLE, Seen, look_at, new_learner, settings_for
+from deepbass.runs.measure import measure
 from deepbass.store.names import MODEL_CONFIG_FILE
 
 try:
@@ -73,6 +76,7 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         suits the data.
     iterations : of the algorithm; None: what suits the data.
     settings : further fields of `deepbass.Config`, by name.
+    callbacks : `deepbass.Callback`s, which hear of every iteration and may stop.
     random_state : an int makes it the same every time.
 
     Attributes
@@ -100,6 +104,7 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         acquire: Any = None,
         iterations: int | None = None,
         settings: Mapping[str, Any] | None = None,
+        callbacks: Sequence[Callback] | Callback | None = None,
         random_state: Any = None,
     ) -> None:
         self.oracle = oracle
@@ -111,10 +116,12 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.acquire = acquire
         self.iterations = iterations
         self.settings = settings
+        self.callbacks = callbacks
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from samples, one row each, and the labels that are known."""
+        y = labels_of_dataset(X) if y is None and is_dataset(X) and not is_raw(X) else y
         if y is None:
             raise DataError("fit requires y to be passed, but the target y is None: give -1 where there is no label.")
         samples = self._checked(X, reset=True)
@@ -134,8 +141,16 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         learner = new_learner(config, seen, len(given.classes), own)
         learner.rehearse()
         method = method_with(config, acquire=_rule(self.acquire), admit=_rule(self.admit), rows=rows)
-        history = _History(labels)
-        state = run(learner, who, method, State(labels), history.on_step)
+        history, called = _History(labels), Callbacks(self.callbacks)
+        called.on_start(config)
+
+        def on_step(step: Step) -> None:
+            history.on_step(step)
+            nobody_knows = np.full(len(step.state.labels), UNKNOWN)
+            called.on_step(step.state.iteration, measure(step, nobody_knows, None))
+
+        state = run(learner, who, replace(method, stop=called.stop(method.stop)), State(labels), on_step)
+        called.on_end(state.ended)
 
         self.classes_ = given.classes
         self.config_ = config
@@ -193,7 +208,7 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 _check_feature_names(self, X, reset=reset)
                 _check_n_features(self, X, reset=reset)
             return held
-        if isinstance(held, np.ndarray) and held.ndim > 2 and held.dtype.kind in "biuf":
+        if isinstance(held, DatasetArray) or (isinstance(held, np.ndarray) and held.ndim > 2 and _is_numeric(held)):
             return held
         numbers = validate_data(
             self, X, reset=reset, accept_sparse=True, dtype="numeric", ensure_min_samples=2 if reset else 1
@@ -283,6 +298,10 @@ def _check_enough(labels: Labels, given: GivenLabels) -> None:
         f"The labels that are known are {what}: at least two classes are needed to tell apart. -1, None, NaN and no "
         "text mark samples without a label; if one of them is a class of yours, rename it."
     )
+
+
+def _is_numeric(array: NDArray[Any]) -> bool:
+    return array.dtype.kind in "biuf"
 
 
 def _rule(part: Any) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from deepbass.core.errors import DataError
 from deepbass.core.raw_samples import RawSamples
+from deepbass.data.dataset_samples import from_dataset, is_dataset, refuse_streams
 from deepbass.data.images import SUFFIXES, need_pillow
 from deepbass.data.raw_images import ImageFiles
 from deepbass.data.raw_rows import TableRows, Texts
@@ -31,12 +32,15 @@ def from_python(X: Any, where: str = "X", *, rows: bool = False) -> NDArray[Any]
     """
     if is_frame(X):
         return _from_frame(X, rows)
-    if is_sparse(X):
-        return _dense(X, where)
-    if type(X).__module__.partition(".")[0] == "torch":
-        return X.detach().cpu().numpy()
-    listed = None if is_raw(X) else _listed(X)
-    return _from_list(listed) if listed and isinstance(listed[0], str | PathLike | Mapping) else X
+    if is_sparse(X) or hasattr(X, "detach"):
+        return _dense(X, where) if is_sparse(X) else X.detach().cpu().numpy()
+    if is_raw(X):
+        return X
+    listed = _listed(X)
+    if listed and isinstance(listed[0], str | PathLike | Mapping):
+        return _from_list(listed)
+    refuse_streams(X, where)
+    return from_dataset(X, where) if is_dataset(X) else X
 
 
 def _from_list(listed: list[Any]) -> RawSamples:

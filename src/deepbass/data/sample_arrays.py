@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +24,16 @@ CHUNK_BYTES = 1 << 24  # how much of an array on disk is looked at in one go
 
 def as_samples(X: ArrayLike | RawSamples, where: str) -> NDArray[Any]:
     """Check an array and view it as N samples, images channel-first. Nothing is copied or read as a whole."""
+    if is_lazy(X):  # it checks what it reads
+        return cast(NDArray[Any], X)
     array = _as_numbers(X, where)
     _check_finite(array, where)
     return _channel_first(array)
+
+
+def is_lazy(X: Any) -> bool:
+    """Tell what indexes like an array of samples, and reads them when they are wanted."""
+    return not hasattr(X, "__array__") and all(hasattr(X, name) for name in ("shape", "dtype", "ndim", "__getitem__"))
 
 
 def view_samples(X: ArrayLike | RawSamples, where: str) -> NDArray[Any]:
