@@ -76,6 +76,13 @@ def test_a_run_on_a_dataset_is_the_run_on_its_arrays(tmp_path: Path, dataset: An
     assert of_items.history == of_arrays.history
 
 
+def test_pictures_of_tensors_are_shown_in_the_report(tmp_path: Path) -> None:
+    light = torch.from_numpy(Y)[:, None, None, None] / 2
+    dataset = TensorDataset(torch.rand(40, 1, 8, 8) / 2 + light, torch.from_numpy(Y))
+    result = deepbass.run(dataset, out=tmp_path / "run", **TINY)
+    assert "data:image/png" in deepbass.write_report(result.path).read_text()
+
+
 def test_a_classifier_and_a_session_take_datasets() -> None:
     dataset = TensorDataset(torch.from_numpy(X), torch.from_numpy(Y))
     model = deepbass.DeepBASSClassifier(random_state=0).fit(dataset)

@@ -78,7 +78,7 @@ class Pool:
         row = self._rows_of([id_])[0]
         match self.shape:
             case (1, _, _):
-                return _pixels(self._samples[row, 0])
+                return _pixels(self._samples[row][0])
             case (3, _, _):
                 return _pixels(np.moveaxis(self._samples[row], 0, -1))
         return None
