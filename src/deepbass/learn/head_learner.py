@@ -121,7 +121,7 @@ class HeadLearner(LocalLearner):
             "factors": torch.from_numpy(said.factors_M),
             "counts": torch.tensor([self._weighed_with, said.labels, said.right, said.plain]),
         }
-        packed = {f"{_PACKED}{name}": tensor.cpu().contiguous() for name, tensor in own.items()}
+        packed = {f"{_PACKED}{name}": tensor.cpu().contiguous().clone() for name, tensor in own.items()}
         return safetensors.torch.save(safetensors.torch.load(super().state()) | packed)
 
     def restore(self, state: bytes) -> None:
