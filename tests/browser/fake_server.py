@@ -178,6 +178,13 @@ def application(fake: Fake) -> Starlette:
         fake.wished = await request.json()
         return JSONResponse({"questions": fake.wished["count"]})
 
+    async def targets(request: Request) -> Response:
+        if request.method == "POST":
+            fake.target = (await request.json())["target"]
+            fake.tell("panel", fake.panel())
+            return JSONResponse({"panel": fake.panel()})
+        return JSONResponse({"targets": fake.targets()})
+
     async def class_counts(_: Request) -> Response:
         return JSONResponse({"classes": [{**row, "labels": fake.labels_of(row["id"])} for row in fake.kinds.rows()]})
 
@@ -247,6 +254,7 @@ def application(fake: Fake) -> Starlette:
         "/api/classes": class_counts,
         "/api/disagreements": disagreements,
         "/api/audit": audit,
+        "/api/targets": targets,
         "/api/panel": panel,
         "/api/live": live,
         "/api/export/{format}": export,
@@ -254,7 +262,7 @@ def application(fake: Fake) -> Starlette:
         "/content/{item:int}": content,
         "/login": login,
     }
-    posts = {"/api/acts": acts, "/api/audit": audit, "/login": login, "/logout": logout}
+    posts = {"/api/acts": acts, "/api/audit": audit, "/api/target": targets, "/login": login, "/logout": logout}
     changes = ["", "/undo", *(f"/{{id:int}}/{how}" for how in ("rename", "merge", "remove"))]
     posts |= {f"/api/classes{path}": change_classes for path in changes}
     routes = [Route(path, handler) for path, handler in gets.items()]

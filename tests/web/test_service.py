@@ -459,3 +459,38 @@ def test_a_person_who_wants_audit_questions_gets_them_next(tmp_path: Path) -> No
         assert asked[1:] == [item for item in reserve if item != held[0]][:5]
         assert all(item not in reserve for item in [q.item for q in service.next("bob", 2).result(SOON)[0]])
         assert service.audit_first("bob", 50, None).result(SOON) == len(set(reserve) - set(asked))
+
+
+def test_a_model_is_judged_by_the_target_that_people_chose_also_after_a_restart(tmp_path: Path) -> None:
+    project = small_project(tmp_path, target_error=0.01)
+    with begin_model(project) as run:
+        commit(run, 1, make_ranking([0] * 12, known=5), audit=100, audit_errors=0)
+    with open_service(project) as service:
+        assert service.panel().result()["good_enough"] is None
+        choices = {choice["target"]: choice for choice in service.targets().result()}
+        assert list(choices) == [0.01, 0.02, 0.05, 0.1, 0.2, None]
+        assert (choices[0.02]["takes"], choices[0.05]["takes"], choices[None]["takes"]) == (228, 90, None)
+        panel = service.choose_target(0.05, "ann").result()
+        assert panel["target"] == 0.05
+        assert "the target is 5 %" in panel["good_enough"]
+        assert Project.open(project.path).settings.target_error == 0.05  # before anybody was told
+        assert panel["worth"]["way"] is None
+        assert service.choose_target(None, "ann").result()["good_enough"] is None
+        service.choose_target(0.1, "bob").result()
+    with open_service(Project.open(project.path)) as again:
+        assert "the target is 10 %" in again.panel().result()["good_enough"]
+        assert again.project.about["target_chosen"]["by"] == "bob"
+        assert again.project.settings.seed == project.settings.seed
+
+
+def test_a_target_that_the_disk_does_not_take_is_not_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = small_project(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with open_service(project) as service:
+        monkeypatch.setattr("deepbass.label.project.replace_file", full)
+        with pytest.raises(StoreError, match="No space left"):
+            service.choose_target(0.1, "ann").result()
+        assert service.panel().result()["target"] == 0.02

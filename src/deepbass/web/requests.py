@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NoReturn
@@ -59,6 +60,18 @@ def read_audit_wish(body: dict[str, Any], items: int) -> tuple[int, int | None]:
     if showing is not None and (not _is_int(showing) or not 0 <= showing < items):
         raise _bad("showing must be null or the number of an item.")
     return count, showing
+
+
+def read_target(body: dict[str, Any], allowed: Sequence[float | None]) -> float | None:
+    """Read which of the targets is chosen."""
+    target = body.get("target", 0)
+    if isinstance(target, bool) or (target is not None and not isinstance(target, int | float)):
+        raise _bad("target must be a share of 1, or null for none.")
+    for choice in allowed:
+        if choice == target:
+            return choice
+    listed = ", ".join(f"{choice:g}" for choice in allowed if choice is not None)
+    raise _bad(f"target={str(target)[:40]} is none that may be chosen: {listed}, or null for none.")
 
 
 async def read_json(request: Request, limit: int = BODY_BYTES) -> dict[str, Any]:

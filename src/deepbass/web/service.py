@@ -137,6 +137,21 @@ class LabelService:
 
         return self._jobs.call(work)
 
+    def targets(self) -> Future[list[dict[str, Any]]]:
+        """List the targets that may be chosen, and what each takes."""
+        return self._jobs.call(lambda: self._panel.targets(self._ledger, self._classes, self._model))
+
+    def choose_target(self, target: float | None, annotator: str) -> Future[dict[str, Any]]:
+        """Let the model be judged by another target from now on; return the panel. It is on the disk by then."""
+
+        def work() -> dict[str, Any]:
+            self.project = self.project.choose_target(target, annotator)
+            self._panel.use(self.project)
+            self._tell("target")
+            return self._numbers()
+
+        return self._jobs.call(work)
+
     def last(self, annotator: str) -> Future[list[Act]]:
         """Tell what undo would take back: the acts of one click."""
         return self._jobs.call(lambda: self._ledger.last_group_of(annotator))

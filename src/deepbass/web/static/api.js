@@ -59,6 +59,8 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {{verdict: "unknown"|"not useful yet"|"useful"|"good enough", why: string, way: string|null,
  *   commonest: number|null}} Worth what the model is worth, why, and what is left to do; commonest: the error of always
  *   saying the commonest class
+ * @typedef {{target: number|null, takes: number|null, fits: boolean, way: string}} TargetChoice takes: test questions, if
+ *   none is answered wrongly; fits: whether there are so many; way: what is left to do
  * @typedef {{doing: string, share: number|null, restarts: number, error: string|null, note?: string|null,
  *   background?: string|null}} Trainer
  * @typedef {{labels: number, by_class: ByClass, answers: number, skipped: number, unsure: number, flagged: number,
@@ -135,6 +137,10 @@ export function createApi(onReach) {
     auditResults: () => call("/api/audit"),
     /** @param {number} count @param {number|null} showing @returns {Promise<{questions: number}>} */
     auditFirst: (count, showing) => call("/api/audit", { count, showing }),
+    /** @returns {Promise<{targets: TargetChoice[]}>} */
+    targets: () => call("/api/targets"),
+    /** @param {number|null} target @returns {Promise<{panel: Panel}>} */
+    chooseTarget: (target) => call("/api/target", { target }),
     /** @param {number} count @returns {Promise<Questions>} */
     next: (count) => call(`/api/next?count=${count}`),
     /** @param {number} item @returns {Promise<{guess: Guess|null}>} */

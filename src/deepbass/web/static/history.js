@@ -3,6 +3,7 @@
 import { button, el, named, put, say, soft } from "./dom.js";
 import { inWords } from "./acts.js";
 import { createFilters } from "./filters.js";
+import { createLookThrough } from "./look_through.js";
 import { className } from "./store.js";
 import { capital, moment, reason } from "./words.js";
 
@@ -29,6 +30,7 @@ export function createHistoryView({ store, api, acts, outbox, look, alike, showi
   let busy = false;
   let done = false;
 
+  const open = createLookThrough(look, sights, change);
   const list = el("ol", { class: "answers" });
   const empty = el("p", { class: "empty" });
   const more = button({ label: "Show more", class: "plain more", click: () => void load(false) });
@@ -125,16 +127,6 @@ export function createHistoryView({ store, api, acts, outbox, look, alike, showi
     );
   }
 
-  /** @param {number} item */
-  function open(item) {
-    look.open(item, {
-      list: sights,
-      pick: (which, id) => change(which, "label", id),
-      unsure: (which) => change(which, "unsure", null),
-      veto: null,
-    });
-  }
-
   function sights() {
     const { project } = store.get();
     const seen = new Set();
@@ -146,7 +138,7 @@ export function createHistoryView({ store, api, acts, outbox, look, alike, showi
       }));
   }
 
-  /** @param {number} item @param {"label"|"unsure"} kind @param {number|null} id */
+  /** @param {number} item @param {import("./look_through.js").Change} kind @param {number|null} id */
   function change(item, kind, id) {
     const { project } = store.get();
     const row = [...rows.values()].find((one) => one.item === item);

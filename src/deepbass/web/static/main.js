@@ -26,6 +26,7 @@ import { createRouter, drawHead } from "./router.js";
 import { createSettleView } from "./settle.js";
 import { createShowing } from "./showing.js";
 import { createStore } from "./store.js";
+import { createTargetDialog } from "./target.js";
 import { counted, reason } from "./words.js";
 
 /**
@@ -98,7 +99,7 @@ async function start() {
   const bar = createBar({
     showing, onUndo: () => void acts.undo(), onAlike: () => void alike.openLast(), findsAlike: () => alike.possible(),
   });
-  const panel = createPanel({ store, onTest: () => void testNow() });
+  const panel = createPanel({ store, onTest: () => void testNow(), onTarget: () => void target.open() });
   const acts = createActs({
     outbox, api, store, onGiven, onUndone, onChanged: bar.changed, onChangeUndone, onNote: bar.note,
   });
@@ -115,6 +116,7 @@ async function start() {
   const note = createNote(shared);
   const look = createLook({ ...shared, note });
   const classDialog = createClassDialog(shared);
+  const target = createTargetDialog(shared);
   const app = { ...shared, look, alike, note, classDialog };
   const ask = createAskView(app);
   const help = createHelp({ keys, store });
@@ -132,7 +134,7 @@ async function start() {
     button({ label: "Help", key: "?", shortcut: "?", class: "plain", click: () => help.open() }));
   byId("above").append(notices.root, bar.root);
   byId("side").append(panel.root);
-  document.body.append(region, look.dialog, alike.dialog, note.dialog, classDialog.dialog, help.dialog);
+  document.body.append(region, look.dialog, alike.dialog, note.dialog, classDialog.dialog, target.dialog, help.dialog);
   const router = createRouter({ views, place: byId("view"), tabs: byId("tabs"), store });
 
   /** Send acts, and take what comes back with the receipt. @param {Act[]} batch */
