@@ -37,6 +37,7 @@ class Fake:
     title: str = "made-up images"
     mistaken: tuple[tuple[int, int, int | None], ...] = ()  # audit items it gets wrong: item, label, prediction
     target: float | None = 0.02
+    asked: dict[int, Row] = field(default_factory=dict)  # why the model asked, by item
     wished: Row = field(default_factory=dict)  # the last wish for audit questions
     news: list[tuple[str, Any]] = field(default_factory=list)  # events for /api/live, ever growing
     closing: bool = False

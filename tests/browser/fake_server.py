@@ -137,7 +137,7 @@ def application(fake: Fake) -> Starlette:
         shown = [
             {key: act[key] for key in keys}
             | {"name": fake.names[act["item"]], "label": labels.get(act["item"])}
-            | {"note": fake.journal.note(act["item"])}
+            | {"note": fake.journal.note(act["item"]), "asked": fake.asked.get(act["item"])}
             for act in rows[:limit]
         ]
         people = sorted({act["annotator"] for act in fake.journal.live()})

@@ -43,6 +43,8 @@ def make_ranking(**arrays: object) -> Ranking:
     made = Ranking(
         guess=guess,
         confidence=zeros,
+        second=np.full(len(guess), -1, dtype=np.int16),
+        second_confidence=zeros,
         entropy=zeros,
         score=zeros,
         member=np.zeros(len(guess), dtype=np.bool_),

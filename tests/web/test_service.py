@@ -24,6 +24,7 @@ from deepbass.label.trained_models import newest_model
 from deepbass.web.panel import Panel
 from deepbass.web.requests import Incoming
 from deepbass.web.service import LabelService
+from deepbass.web.views import Sought
 from tests.label.projects import begin_model, commit, make_images, make_project, make_ranking
 from tests.web.served import small_project
 
@@ -494,3 +495,53 @@ def test_a_target_that_the_disk_does_not_take_is_not_chosen(tmp_path: Path, monk
         with pytest.raises(StoreError, match="No space left"):
             service.choose_target(0.1, "ann").result()
         assert service.panel().result()["target"] == 0.02
+
+
+def asked(service: LabelService) -> list[dict[str, Any] | None]:
+    """Tell why the model asked, of all answers, oldest first."""
+    found = service.history(Sought()).result()["acts"]
+    return [row["asked"] for row in reversed(found)]
+
+
+def test_why_the_model_asked_is_told_after_the_answer_as_it_was_when_it_asked(tmp_path: Path) -> None:
+    project = small_project(tmp_path)
+    shares: dict[str, Any] = {
+        "confidence": np.full(12, 0.41, np.float32),
+        "second_confidence": np.full(12, 0.39, np.float32),
+    }
+    with begin_model(project) as run:
+        commit(run, 1, make_ranking([1] * 12, **shares))
+        with open_service(project) as service:
+            first, second = (question.item for question in service.next("ann", 2).result()[0])
+            commit(run, 2, make_ranking([0] * 12))  # a newer model, which was not the one that asked
+            service.look_for_model()
+            label = sent("a", first)
+            assert service.answer("ann", incoming(label)).result().saved == ["a"]
+            told = {"rule": "max-entropy", "top": [{"class": 1, "share": 0.41}, {"class": 0, "share": 0.39}]}
+            assert asked(service) == [told]
+            service.answer("ann", incoming(label, sent("b", second))).result()  # sent again: written once
+            assert asked(service) == [told, told]
+            elsewhere = next(item for item in range(12) if item not in (first, second))
+            service.answer("bob", incoming(sent("c", elsewhere, why="browse"))).result()
+            assert asked(service) == [told, told, None]  # nobody asked for it
+            service.merge_class(1, 0, "ann").result()
+            assert asked(service)[0] == {"rule": "max-entropy", "top": [{"class": 0, "share": s} for s in (0.41, 0.39)]}
+        with open_service(project) as again:
+            assert [row is None for row in asked(again)] == [False, False, True]
+
+
+def test_a_test_question_has_no_reason_but_the_draw_and_a_refused_guess_its_own(tmp_path: Path) -> None:
+    project = small_project(tmp_path, 40, audit=0.5)
+    with begin_model(project) as run:
+        commit(run, 1, make_ranking([1] * 40))
+    reserve = set(project.audit_reserve().tolist())
+    refused = next(item for item in range(40) if item not in reserve)
+    with open_service(project) as service:
+        service.answer("bob", incoming(sent("v", refused, 1, kind="veto", why="guesses"))).result()
+        items = [question.item for question in service.next("ann", 10).result()[0]]
+        assert refused in items and reserve.intersection(items)
+        service.answer("ann", incoming(*(sent(f"a{item}", item) for item in items))).result()
+        reasons = dict(zip(items, asked(service)[1:], strict=True))
+    assert {item for item, reason in reasons.items() if reason is None} == reserve.intersection(items)
+    rules = {item: reason["rule"] for item, reason in reasons.items() if reason}
+    assert {item for item, rule in rules.items() if rule == "veto"} == {refused}

@@ -30,8 +30,10 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {{saved: string[], refused: {uid: string, reason: string}[], questions?: Question[], panel: Panel|null,
  *   last: Last|null}} Receipt
  * @typedef {{id: number, uid: string, item: number, name: string, kind: ActKind, class: number|null, annotator: string,
- *   at: string, label: number|null, why: string, note: string}} HistoryRow why: of labels only; note: the
- *   newest on the item
+ *   at: string, label: number|null, why: string, asked?: Asked|null, note: string}} HistoryRow why: of labels only;
+ *   asked: why the model asked; note: the newest on the item
+ * @typedef {{rule: string, top: {class: number|null, share: number}[]}} Asked top: the likeliest classes when the
+ *   question was handed out; null where the class was removed since
  * @typedef {{acts: HistoryRow[], more: boolean, people: string[]}} HistoryPage people: who gave any answer
  *
  * @typedef {{class: number, confidence: number, entropy: number}} Guess
