@@ -37,6 +37,8 @@ class Fake:
     title: str = "made-up images"
     mistaken: tuple[tuple[int, int, int | None], ...] = ()  # audit items it gets wrong: item, label, prediction
     target: float | None = 0.02
+    ahead: int = 6
+    along: list[Row] = field(default_factory=list)  # wishes to take questions along
     asked: dict[int, Row] = field(default_factory=dict)  # why the model asked, by item
     wished: Row = field(default_factory=dict)  # the last wish for audit questions
     news: list[tuple[str, Any]] = field(default_factory=list)  # events for /api/live, ever growing
@@ -63,6 +65,7 @@ class Fake:
             "target": self.target,
             "audit": 0.1,
             "twice": 0.0,
+            "ahead": self.ahead,
             "login": several,
         }
 

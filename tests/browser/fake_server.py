@@ -178,6 +178,15 @@ def application(fake: Fake) -> Starlette:
         fake.wished = await request.json()
         return JSONResponse({"questions": fake.wished["count"]})
 
+    async def ahead(request: Request) -> Response:
+        sent = await request.json()
+        fake.along.append(sent)
+        if not sent["hours"]:
+            fake.journal.leases[person(request)] = sent["holding"][: sent["count"]]
+        items = fake.journal.next(person(request), sent["count"])
+        until = time.time() + (3600 * sent["hours"] or 600)
+        return JSONResponse({"questions": fake.questions(items), "empty": None, "until": until})
+
     async def targets(request: Request) -> Response:
         if request.method == "POST":
             fake.target = (await request.json())["target"]
@@ -262,7 +271,14 @@ def application(fake: Fake) -> Starlette:
         "/content/{item:int}": content,
         "/login": login,
     }
-    posts = {"/api/acts": acts, "/api/audit": audit, "/api/target": targets, "/login": login, "/logout": logout}
+    posts = {
+        "/api/acts": acts,
+        "/api/audit": audit,
+        "/api/target": targets,
+        "/api/ahead": ahead,
+        "/login": login,
+        "/logout": logout,
+    }
     changes = ["", "/undo", *(f"/{{id:int}}/{how}" for how in ("rename", "merge", "remove"))]
     posts |= {f"/api/classes{path}": change_classes for path in changes}
     routes = [Route(path, handler) for path, handler in gets.items()]

@@ -640,3 +640,22 @@ def test_only_a_target_of_the_list_can_be_chosen_and_everyone_hears_of_it(page: 
     assert page.post("/api/target", {"target": None}).json()["panel"]["target"] is None
     with page.anonymous() as stranger:
         assert page.post("/api/target", {"target": 0.2}, stranger).status_code == 401
+
+
+def test_questions_are_taken_along_within_limits(page: Served) -> None:
+    for body in (
+        {},
+        {"count": 0, "hours": 1},
+        {"count": 201, "hours": 1},
+        {"count": 5, "hours": 73},
+        {"count": 5, "hours": -1},
+        {"count": 5, "hours": "1"},
+        {"count": 5, "hours": 1, "holding": ["a"]},
+        {"count": 5, "hours": 1, "holding": 3},
+    ):
+        assert page.post("/api/ahead", body).status_code == 400, body
+    taken = page.post("/api/ahead", {"count": 5, "hours": 2, "holding": []}).json()
+    assert len(taken["questions"]) == 5 and taken["empty"] is None
+    assert time.time() + 7100 < taken["until"] < time.time() + 7201
+    assert set(taken["questions"][0]) == {"item", "name"}
+    assert page.get("/api/project")["ahead"] == 6

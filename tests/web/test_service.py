@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from deepbass.core.errors import DataError, StoreError
-from deepbass.label.acts import Act, NewAct
+from deepbass.label.acts import Act, NewAct, Question
 from deepbass.label.class_list import ClassList
 from deepbass.label.journal import Journal, RefusedAct
 from deepbass.label.ledger import Ledger
@@ -545,3 +545,31 @@ def test_a_test_question_has_no_reason_but_the_draw_and_a_refused_guess_its_own(
     assert {item for item, reason in reasons.items() if reason is None} == reserve.intersection(items)
     rules = {item: reason["rule"] for item, reason in reasons.items() if reason}
     assert {item for item, rule in rules.items() if rule == "veto"} == {refused}
+
+
+def test_questions_taken_along_stay_with_the_person_for_hours_and_can_be_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = small_project(tmp_path, 12, lease_seconds=60)
+    clock = [1000.0]
+    monkeypatch.setattr("deepbass.web.service.time.time", lambda: clock[0])
+
+    def items(questions: list[Question]) -> set[int]:
+        return {question.item for question in questions}
+
+    with open_service(project) as service:
+        mine = items(service.take_along("ann", 8, 2.0, ()).result()[0])
+        clock[0] += 3600  # far beyond the usual time
+        assert items(service.next("bob", 12).result()[0]) == set(range(12)) - mine
+        first = next(iter(mine))
+        receipt = service.answer("ann", incoming(sent("a", first), want=1, holding=tuple(mine - {first}))).result()
+        assert receipt.saved == ["a"]
+        assert items(service.next("ann", 8).result()[0]) == mine - {first}  # asking anew does not shorten it
+    with open_service(project) as again:
+        assert not items(again.next("bob", 12).result()[0]) & mine  # nor does a restart
+        kept = sorted(mine - {first})[:2]
+        left, _ = again.take_along("ann", 2, 0, tuple(kept)).result()
+        assert items(left) == set(kept)
+        assert mine - {first} - set(kept) <= items(again.next("bob", 12).result()[0])
+        clock[0] += 61
+        assert set(kept) <= items(again.next("bob", 12).result()[0])  # the usual time again

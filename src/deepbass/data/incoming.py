@@ -21,7 +21,8 @@ from deepbass.data.images import need_pillow
 from deepbass.data.raw_images import ArrayImages, ImageFiles, is_picture
 from deepbass.data.raw_rows import RowNumbers, TextFiles
 from deepbass.data.row_files import KINDS as ROW_KINDS
-from deepbass.data.row_files import RowFile, kind_of, open_rows
+from deepbass.data.row_files import NumberedRow, RowFile, kind_of, open_rows
+from deepbass.data.row_ids import id_of
 from deepbass.data.row_source import list_columns, need_column
 from deepbass.data.sample_arrays import view_samples
 from deepbass.data.standard_input import StdinLines, StdinTable
@@ -60,6 +61,7 @@ class Wanted:
     kind: Kind | Literal["array"]
     shape: tuple[int, ...] | None = None  # of what the network sees; None: of features, so samples may have any
     text: str | None = None  # column of a table that holds the texts
+    id: str | None = None  # column of a table that names its rows; None: their numbers do
     columns: tuple[str, ...] = ()  # that a table must have
     side: int | None = None  # pixels that big JPEGs need not be much larger than
 
@@ -97,7 +99,7 @@ def open_input(source: str, wanted: Wanted, *, several: bool = False) -> Opened:
         case ("text", "table"):
             return Opened(partial(_texts, _with_text(open_rows(path), wanted), wanted, prefix))
         case ("row", "table"):
-            return Opened(partial(_rows, _with_columns(open_rows(path), wanted), prefix))
+            return Opened(partial(_rows, _with_columns(open_rows(path), wanted), wanted, prefix))
     raise DataError(
         f"{source!r} is {_article(holds)}, but the model was trained on {WORDS[wanted.kind]}: give "
         f"{TAKEN[wanted.kind]}."
@@ -191,10 +193,14 @@ def _with_text(file: RowFile, wanted: Wanted) -> RowFile:
             f"{file.path}: say which column holds the texts, with --text COLUMN. Its columns: {list_columns(file)}."
         )
     need_column(file, wanted.text)
+    if wanted.id is not None:
+        need_column(file, wanted.id)
     return file
 
 
 def _with_columns(file: F, wanted: Wanted) -> F:
+    if wanted.id is not None:
+        need_column(file, wanted.id)
     missing = [column for column in wanted.columns if column not in file.columns]
     if missing:
         need = f"the model was trained with {', '.join(map(repr, wanted.columns))}"
@@ -207,22 +213,33 @@ def _with_columns(file: F, wanted: Wanted) -> F:
 
 def _texts(file: RowFile, wanted: Wanted, prefix: str) -> Incomings:
     assert wanted.text is not None
-    for row in file.rows([wanted.text]):
-        yield _text(f"{prefix}{row.number}", as_text(row.cells.get(wanted.text)))
+    for row in file.rows([wanted.text, *([] if wanted.id is None else [wanted.id])]):
+        text = as_text(row.cells.get(wanted.text))
+        yield _named(row, wanted, prefix, text if text.strip() else UnreadableSample("no text in it"))
+
+
+def _named(row: NumberedRow, wanted: Wanted, prefix: str, sample: Any) -> NewSample:
+    """Call a row by its number, or as its column of names has it; one that has none there is not judged."""
+    number = f"{prefix}{row.number}"
+    if wanted.id is None:
+        return NewSample(number, sample)
+    if name := id_of(row.cells.get(wanted.id)):
+        return NewSample(name, sample)
+    return NewSample(number, UnreadableSample(f"nothing in {wanted.id!r}, which names the rows"))
 
 
 def _text(name: str, text: str) -> NewSample:
     return NewSample(name, text if text.strip() else UnreadableSample("no text in it"))
 
 
-def _rows(file: RowFile | StdinTable, prefix: str) -> Incomings:
+def _rows(file: RowFile | StdinTable, wanted: Wanted, prefix: str) -> Incomings:
     comma = getattr(file, "delimiter", ",") == ";"  # where a comma parts no cells, it may part a number
     for row in file.rows():
         if row is None:  # standard input has pauses in it
             yield None
         else:
             cells = {name: _cell(cell, comma) for name, cell in row.cells.items()}
-            yield NewSample(f"{prefix}{row.number}", cells)
+            yield _named(row, wanted, prefix, cells)
 
 
 def _cell(cell: Cell, comma: bool) -> Cell:
@@ -240,7 +257,7 @@ def _from_stdin(wanted: Wanted) -> Opened:
         case "text":
             return Opened(_stdin_texts)
         case "row":
-            return Opened(lambda: _rows(_with_columns(StdinTable(), wanted), "row "))
+            return Opened(lambda: _rows(_with_columns(StdinTable(), wanted), wanted, "row "))
     raise DataError("Arrays are not read from standard input: give a .npy or .npz file.")
 
 

@@ -96,7 +96,7 @@ class Predictor:
         """What samples it takes."""
         if self.extractor is not None:
             columns = getattr(self.extractor, "columns", ())
-            return Wanted(self.extractor.kind, None, self.text, tuple(columns))
+            return Wanted(self.extractor.kind, None, self.text, columns=tuple(columns))
         picture = len(self.shape) == 3 and self.shape[0] in (1, 3) and self.pixels is not False
         return Wanted("image" if picture else "array", self.shape, side=max(self.shape[1:]) if picture else None)
 

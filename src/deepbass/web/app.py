@@ -35,6 +35,7 @@ from deepbass.web.requests import (
     number,
     one_word,
     read_acts,
+    read_ahead,
     read_audit_wish,
     read_json,
     read_target,
@@ -137,6 +138,7 @@ class App:
             ("/api/acts", self._acts),
             ("/api/audit", self._audit_first),
             ("/api/target", self._choose_target),
+            ("/api/ahead", self._ahead),
             ("/login", self._auth.login),
             ("/logout", self._auth.logout),
         ]
@@ -164,6 +166,7 @@ class App:
                 "target": settings.target_error,
                 "audit": settings.audit,
                 "twice": settings.twice,
+                "ahead": settings.ahead,
                 "login": self._sessions.people is not None,
             }
         )
@@ -189,6 +192,12 @@ class App:
     async def _audit_first(self, request: Request) -> Response:
         count, showing = read_audit_wish(await read_json(request), len(self.service.names))
         return answer({"questions": await done(self.service.audit_first(person(request), count, showing))})
+
+    async def _ahead(self, request: Request) -> Response:
+        count, hours, holding = read_ahead(await read_json(request))
+        questions, empty = await done(self.service.take_along(person(request), count, hours, holding))
+        until = min((question.until for question in questions), default=None)
+        return answer({"questions": self._questions(questions), "empty": empty, "until": until})
 
     async def _targets(self, request: Request) -> Response:
         return answer({"targets": await done(self.service.targets())})

@@ -106,6 +106,7 @@ class LabelService:
             self._let_go()
             raise
         self._reasons: dict[int, tuple[str, Reason]] = {}  # by item: whom it was handed out to, and why
+        self._along: dict[str, float] = {}  # until when people take questions along
         self._panel = Panel(project, self._gone)
         self._guesses = views.Guesses(self._gone)
         self._disagreements = views.Disagreements()
@@ -125,8 +126,27 @@ class LabelService:
 
         def work() -> tuple[list[Question], str | None]:
             now = time.time()
-            questions = self._queue.next(annotator, count, now)
-            self._note_reasons(annotator, questions)
+            questions = self._hand_out(annotator, count, now)
+            self._save_leases()
+            return questions, None if questions else self._queue.why_empty(annotator, now)
+
+        return self._jobs.call(work)
+
+    def take_along(
+        self, annotator: str, count: int, hours: float, holding: Sequence[int]
+    ) -> Future[tuple[list[Question], str | None]]:
+        """Hand out questions for hours without a server, with those in hand first; without hours, take them back.
+
+        What the page ``holds`` comes first. Of questions that are taken back the first ``count`` stay with the person.
+        """
+
+        def work() -> tuple[list[Question], str | None]:
+            now = time.time()
+            self._along[annotator] = now + hours * 3600
+            if not hours:
+                mine = {lease.item for lease in self._queue.leases.of(annotator)}
+                self._queue.give_back(annotator, [item for item in holding if item in mine][:count], now)
+            questions = self._hand_out(annotator, count, now, holding)
             self._save_leases()
             return questions, None if questions else self._queue.why_empty(annotator, now)
 
@@ -366,6 +386,14 @@ class LabelService:
             found.append((job, results))
         return found
 
+    def _hand_out(self, annotator: str, count: int, now: float, holding: Sequence[int] = ()) -> list[Question]:
+        """Hand out questions: for whoever takes some along, for as long as they said."""
+        along = self._along.get(annotator, now) - now
+        usual = self.project.settings.lease_seconds
+        questions = self._queue.next(annotator, count, now, holding, max(usual, along))
+        self._note_reasons(annotator, questions)
+        return questions
+
     def _note_reasons(self, annotator: str, questions: list[Question]) -> None:
         """Remember what the model makes of what it asks: by the time of the answer another one may be there."""
         refused = self._ledger.vetoes()
@@ -413,8 +441,7 @@ class LabelService:
         questions = []
         if job.incoming.want:
             count = len(holding) + job.incoming.want
-            questions = self._queue.next(job.annotator, count, time.time(), holding)
-            self._note_reasons(job.annotator, questions)
+            questions = self._hand_out(job.annotator, count, time.time(), holding)
         return Receipt(
             [result.uid for result in results if isinstance(result, Act)],
             [result for result in results if isinstance(result, RefusedAct)],

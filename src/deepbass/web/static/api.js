@@ -11,7 +11,7 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {ClassName & {existing: boolean, change: number|null}} AddedClass
  * @typedef {{change: number, labels: number}} ClassChange change: the number by which it is taken back
  * @typedef {{name: string, id?: string, kind: import("./words.js").Kind, items: number, classes: ClassName[], annotator: string, several: boolean,
- *   target: number|null, audit: number, twice: number, login: boolean}} Project
+ *   target: number|null, audit: number, twice: number, ahead: number, login: boolean}} Project
  *
  * @typedef {string|number|null} Cell of a table; null: nothing is there
  * @typedef {[string, Cell]} Column its name, and what stands in it
@@ -143,6 +143,11 @@ export function createApi(onReach) {
     targets: () => call("/api/targets"),
     /** @param {number|null} target @returns {Promise<{panel: Panel}>} */
     chooseTarget: (target) => call("/api/target", { target }),
+    /**
+     * Take questions along. @param {number} count @param {number} hours 0: as usual again @param {number[]} holding
+     * @returns {Promise<Questions & {until: number|null}>} until: when they are no longer one's own, in seconds
+     */
+    takeAlong: (count, hours, holding) => call("/api/ahead", { count, hours, holding }),
     /** @param {number} count @returns {Promise<Questions>} */
     next: (count) => call(`/api/next?count=${count}`),
     /** @param {number} item @returns {Promise<{guess: Guess|null}>} */

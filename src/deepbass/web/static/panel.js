@@ -24,10 +24,10 @@ const DOING = {
 };
 
 /**
- * @param {{store: import("./store.js").Store, onTest: () => void, onTarget: () => void}} options onTest: test questions
- *   are wanted now; onTarget: another target may be
+ * @param {{store: import("./store.js").Store, ahead: HTMLElement, onTest: () => void, onTarget: () => void}} options ahead:
+ *   what is at hand; onTest: test questions are wanted now; onTarget: another target may be
  */
-export function createPanel({ store, onTest, onTarget }) {
+export function createPanel({ store, ahead, onTest, onTarget }) {
   const summary = el("span", { class: "brief" });
   const messages = el("div", { class: "messages", "aria-live": "polite" });
   const numbers = el("dl", { class: "numbers" });
@@ -43,7 +43,7 @@ export function createPanel({ store, onTest, onTarget }) {
   const people = part("People");
   const elsewhere = el("p", { class: "soft", hidden: true });
   const body = el(
-    "div", { class: "panel-body" }, messages, numbers, error.root, trainer.root, people.root, balance.root, elsewhere,
+    "div", { class: "panel-body" }, messages, numbers, error.root, trainer.root, people.root, balance.root, ahead, elsewhere,
   );
   const details = el("details", {}, el("summary", { click: letGo }, el("span", {}, "Progress"), summary), body);
   const title = el("h2", { class: "hidden-text" }, "Progress");
