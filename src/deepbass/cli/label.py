@@ -102,7 +102,7 @@ def label(
     features: Annotated[
         str | None,
         typer.Option(
-            help="What the network sees: auto, pixels, imagenet, sentences, words, table, or your own as "
+            help="What the network sees: auto, pixels, imagenet, sentences, words, table, series, or your own as "
             "file.py:function, named at every start. (default: auto)"
         ),
     ] = None,

@@ -213,6 +213,7 @@ class Config:
             "sentences": "a language model's view of a text",
             "words": "which words a text has, and how rare they are",
             "table": "numbers scaled, categories spread out, what is missing filled in",
+            "series": "numbers over time, on one scale and in windows, and how they run",
         },
         code=True,
     )

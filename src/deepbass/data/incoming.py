@@ -20,6 +20,7 @@ from deepbass.data.images import SUFFIXES as IMAGE_SUFFIXES
 from deepbass.data.images import need_pillow
 from deepbass.data.raw_images import ArrayImages, ImageFiles, is_picture
 from deepbass.data.raw_rows import RowNumbers, TextFiles
+from deepbass.data.raw_series import ArraySeries, is_stack
 from deepbass.data.row_files import KINDS as ROW_KINDS
 from deepbass.data.row_files import NumberedRow, RowFile, kind_of, open_rows
 from deepbass.data.row_ids import id_of
@@ -33,13 +34,14 @@ F = TypeVar("F", RowFile, StdinTable)
 
 STDIN = "-"
 PATH = "path"  # the column of a table that names image files
-WORDS = {"image": "images", "text": "texts", "row": "rows of a table", "array": "arrays of numbers"}
+WORDS = {"image": "images", "text": "texts", "row": "rows of a table", "array": "arrays of numbers", "series": "series"}
 TAKEN = {
     "image": "a folder of images, image files, a table with a column `path`, .npy or .npz arrays of pictures, or - for "
     "paths on standard input",
     "text": "a table (.csv, .tsv, .jsonl, .parquet), .txt files or a folder of them, or - for a text per line",
     "row": "a table (.csv, .tsv, .jsonl, .parquet) with the columns of the training, or - for CSV on standard input",
     "array": ".npy or .npz arrays",
+    "series": ".npy or .npz arrays of series, N x T x F",
 }
 
 
@@ -92,7 +94,7 @@ def open_input(source: str, wanted: Wanted, *, several: bool = False) -> Opened:
     match wanted.kind, holds:
         case ("image", "folder" | "image file") | ("text", "folder" | "text file"):
             return _from_files(path, wanted)
-        case ("image" | "array", "array"):
+        case ("image" | "array" | "series", "array"):
             return _from_array(path, wanted)
         case ("image", "table"):
             return _from_paths(path, wanted)
@@ -156,6 +158,10 @@ def _from_array(path: Path, wanted: Wanted) -> Opened:
     source = (from_npz if path.suffix.lower() == ".npz" else from_npy)(path, unlabelled=True)
     array: NDArray[Any] = np.asanyarray(source.train.X)
     samples, names = view_samples(array, str(path)), RowNumbers(f"{path.name}/")
+    if wanted.kind == "series":
+        if not is_stack(array):
+            raise DataError(f"{path} has the shape {array.shape}, but the model takes series: N x T x F.")
+        return Opened(partial(_raw, ArraySeries(array, names)), len(array))
     if samples.shape[1:] == wanted.shape:
         return Opened(partial(_numbers, samples, names), len(samples))
     if wanted.kind == "image" and is_picture(array) and (wanted.shape is None or array.dtype == np.uint8):

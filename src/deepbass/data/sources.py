@@ -52,7 +52,7 @@ def open_source(
         return toy(config.seed)
     found = find_source(source, folder, progress=progress, text=config.text, target=config.target, id_=config.id)
     if raw or featurise is not None:
-        as_found = with_raw(raw_listing(found) if isinstance(found, Listing) else found)
+        as_found = with_raw(raw_listing(found) if isinstance(found, Listing) else found, config.features)
         if raw:
             return as_found
         featured = with_features(as_found, featurise) if featurise else None
