@@ -12,11 +12,12 @@ from deepbass.core.raw_samples import Kind, RawSamples
 from deepbass.data.source import is_raw
 
 CHANNELS = (1, 3, 4)  # grey, RGB, RGBA
-WORDS: dict[Kind, str] = {"image": "images", "text": "texts", "row": "rows of a table"}
+WORDS: dict[Kind, str] = {"image": "images", "text": "texts", "row": "rows of a table", "series": "series"}
 FEATURES: dict[Kind, tuple[str, ...]] = {
     "image": ("pixels", "imagenet"),
     "text": ("words", "sentences"),
     "row": ("table",),
+    "series": ("series", "pixels"),
 }
 CHUNK_BYTES = 1 << 24  # how much of an array on disk is looked at in one go
 
