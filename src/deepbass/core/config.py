@@ -17,6 +17,40 @@ __all__ = ["OWN", "PEOPLE", "Config", "RunSettings", "one_of"]
 
 OWN = "(passed in Python)"  # written down for what was no name but a value: a model, an oracle, a rule
 PEOPLE = "people"  # written down by the labelling page's trainer: its answers come from the project's journal
+# what settings are called elsewhere; where there is none, why not
+_MEANT = {
+    "lr": "learning_rate",
+    "learning_rate_init": "learning_rate",
+    "bs": "batch_size",
+    "weight_decay": "l2",
+    "alpha": "l2",
+    "random_state": "seed",
+    "n_epochs": "epochs",
+    "max_epochs": "epochs",
+    "max_iter": "iterations",
+    "n_iter": "iterations",
+    "query_size": "ask_count",
+    "n_queries": "ask_count",
+    "n_instances": "ask_count",
+    "strategy": "acquire",
+    "query_strategy": "acquire",
+    "heuristic": "acquire",
+    "threshold": "admit",
+    "val_split": "validation",
+    "validation_split": "validation",
+    "test_size": "validation",
+    "dropout_rate": "dropout",
+    "n_labels": "budget",
+    "max_labels": "budget",
+    "backbone": "features",
+    "metric": "all are measured in every iteration (accuracy, balanced accuracy, macro F1, recall, calibration): look "
+    "into `history` of the result",
+    "scoring": "all are measured in every iteration: look into `history` of the result",
+    "optimizer": "networks are trained with Adam, and linear heads are solved",
+    "optimiser": "networks are trained with Adam, and linear heads are solved",
+    "n_jobs": "threads are torch's: torch.set_num_threads, or OMP_NUM_THREADS",
+    "verbose": "pass watch=deepbass.Watch(on_metrics=...) to look on",
+}
 WEIGHED = "weighed"
 MOST_PASSES = 65_535  # votes are counted in 16 bits
 
@@ -168,7 +202,10 @@ class Config:
     device: str = setting(
         "auto",
         "what the network runs on",
+        more="`cuda:1` is the second of several",
         choices={"auto": "cuda, else mps, else cpu", "cpu": "", "cuda": "", "mps": ""},
+        numbered=True,
+        meant={"gpu": "cuda", "nvidia": "cuda", "metal": "mps"},
     )
     kernel: str = setting(
         "auto",
@@ -277,7 +314,7 @@ class Config:
         named = {name.replace("-", "_"): value for name, value in settings.items()}
         known = list(settings_of(cls))
         for name in named:
-            one_of("setting", name, known)
+            one_of("setting", name, known, _MEANT)
         return cls(**named)
 
     def as_dict(self) -> dict[str, Any]:

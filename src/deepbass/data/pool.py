@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from deepbass.core.errors import DataError
 from deepbass.core.labels import Ids
 from deepbass.core.raw_samples import RawSamples, UnreadableSample
+from deepbass.core.row_map import RowMap
+from deepbass.data.joined import JoinedSamples
 from deepbass.data.raw_rows import as_lines
 
 LEVELS = 256  # the paper divides pixels by 256, not by 255
@@ -48,6 +50,11 @@ class Pool:
     def rows(self) -> Ids:
         """Which rows of the data the samples are, in the order of their ids."""
         return self._rows
+
+    @property
+    def row_map(self) -> RowMap:
+        """What turns ids into rows of the data, and back."""
+        return RowMap(self._rows, len(self._samples))
 
     def __repr__(self) -> str:
         return f"Pool({len(self)} samples of shape {self.shape})"
@@ -89,6 +96,12 @@ class Pool:
     def part(self, ids: ArrayLike) -> Pool:
         """Make the pool of some of the samples; its ids start at 0, the outer names stay."""
         return Pool(self._samples, self._names, self._rows_of(ids), raw=self._raw)
+
+    def followed_by(self, other: Pool) -> Pool:
+        """Make the pool of these samples and others after them; rows of the others count on from here."""
+        samples = cast(NDArray[Any], JoinedSamples([self._samples, other._samples]))
+        names = self._names if isinstance(self._names, str) else [*self._names, *map(other.name, range(len(other)))]
+        return Pool(samples, names, np.concatenate([self._rows, len(self._samples) + other._rows]))
 
     def _photograph(self, raw: RawSamples, id_: int) -> NDArray[np.uint8] | None:
         """Draw what features were computed from, no larger than it is shown: an image, or a series from left to right.

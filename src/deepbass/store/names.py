@@ -35,6 +35,9 @@ WORK_FOLDER = "work"
 INITIAL_FOLDER = "initial"  # in the one before
 REPORT_TEXT_FILE = "report.md"
 
+# a session that was saved in Python: it has the files of an exported model, too
+SESSION_FILE = "session.json"
+
 # exports
 MODEL_CONFIG_FILE = "config.json"
 MODEL_README_FILE = "README.md"
