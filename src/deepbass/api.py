@@ -115,7 +115,8 @@ def run(
     else:
         raise DataError("Arrays need labels: call run(X, y), with -1 for the unknown ones.")
     if preset == AUTO:
-        chosen = reconfigure({**chosen.as_dict(), **suited(loaded.features)}, {**settings, **named})
+        fitting = suited(loaded.features, chosen.budget)
+        chosen = reconfigure({**chosen.as_dict(), **fitting}, {**settings, **named})
     watch.on_config(chosen)
     rows = loaded.pool.row_map
     method = _method(chosen, acquire, admit, stop, rows)

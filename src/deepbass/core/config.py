@@ -253,11 +253,18 @@ class Config:
             "sentences": "a language model's view of a text",
             "words": "which words a text has, and how rare they are",
             "table": "numbers scaled, categories spread out, what is missing filled in",
+            "series": "numbers over time, on one scale and in windows, and how they run",
         },
         code=True,
     )
     text: str | None = setting(None, "column of a table that holds the texts to learn from")
     target: str | None = setting(None, "column of a table that holds the labels", shown="label")
+    id: str | None = setting(
+        None,
+        "column of a table that names its rows, each once",
+        more="then rows keep their names when the file is sorted or grows in the middle; see [data](data.md)",
+        shown="by their place",
+    )
     image_size: int | None = setting(
         None, "side in pixels that images of a folder or table are resized to", at_least=2, shown="chosen"
     )
@@ -351,6 +358,7 @@ class RunSettings(TypedDict, total=False):
     features: str
     text: str | None
     target: str | None
+    id: str | None
     image_size: int | None
     colour: str
     strict: bool

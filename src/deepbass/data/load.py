@@ -73,7 +73,7 @@ def from_arrays(
         raise DataError("X_val and y_val go together: give both or neither.")
     validation = None if X_val is None or y_val is None else Part(X_val, y_val, "X_val", "validation")
     source = Source(name, Part(X, y, "X", "train"), validation)
-    featured = None if featurise is None else with_features(with_raw(source), featurise)
+    featured = None if featurise is None else with_features(with_raw(source, config.features), featurise)
     return assemble(featured or source, config)
 
 

@@ -74,7 +74,7 @@ class Pool:
     def picture(self, id_: int) -> NDArray[np.uint8] | None:
         """Draw a sample as H x W (grey) or H x W x 3 (colour) pixels; None for what is no image."""
         if self._raw is not None:
-            return self._photograph(self._raw, id_) if self._raw.kind == "image" else None
+            return self._photograph(self._raw, id_) if self._raw.kind in ("image", "series") else None
         row = self._rows_of([id_])[0]
         match self.shape:
             case (1, _, _):
@@ -85,7 +85,7 @@ class Pool:
 
     def text(self, id_: int) -> str | None:
         """Read a text, or a row of a table as lines of ``column: value``; None for all else, and for what is gone."""
-        if self._raw is None or self._raw.kind == "image":
+        if self._raw is None or self._raw.kind in ("image", "series"):
             return None
         try:
             found = self._raw.read(self._raw_row(id_))
@@ -104,11 +104,16 @@ class Pool:
         return Pool(samples, names, np.concatenate([self._rows, len(self._samples) + other._rows]))
 
     def _photograph(self, raw: RawSamples, id_: int) -> NDArray[np.uint8] | None:
-        """Draw the image that features were computed from, no larger than it is shown; None if its file is gone."""
+        """Draw what features were computed from, no larger than it is shown: an image, or a series from left to right.
+
+        None if its file is gone.
+        """
         try:
             image = raw.read(self._raw_row(id_))
         except UnreadableSample:
             return None
+        if raw.kind == "series":
+            return _pixels(image.T[:SIDE, :: max(1, len(image) // SIDE)])
         image.thumbnail((SIDE, SIDE))
         return np.array(image)
 

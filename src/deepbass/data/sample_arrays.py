@@ -12,11 +12,12 @@ from deepbass.core.raw_samples import Kind, RawSamples
 from deepbass.data.source import is_raw
 
 CHANNELS = (1, 3, 4)  # grey, RGB, RGBA
-WORDS: dict[Kind, str] = {"image": "images", "text": "texts", "row": "rows of a table"}
+WORDS: dict[Kind, str] = {"image": "images", "text": "texts", "row": "rows of a table", "series": "series"}
 FEATURES: dict[Kind, tuple[str, ...]] = {
     "image": ("pixels", "imagenet"),
     "text": ("words", "sentences"),
     "row": ("table",),
+    "series": ("series", "pixels"),
 }
 _FEWEST_PIXELS = 64  # columns from which on whole numbers from 0 to 255 may be a picture's
 CHUNK_BYTES = 1 << 24  # how much of an array on disk is looked at in one go

@@ -193,17 +193,24 @@ class Run:
 
     @classmethod
     def go_on_or_begin(
-        cls, path: Path, config: Config, data: Data, *, source: str | None = None, watch: Watch | None = None
+        cls,
+        path: Path,
+        config: Config,
+        data: Data,
+        *,
+        source: str | None = None,
+        extractor: Extractor | None = None,
+        watch: Watch | None = None,
     ) -> Self:
         """Go on with what a directory holds, if it is a run of these settings; else begin one in its place."""
         if (path / RUN_FILE).exists():
             run_dir = patiently(lambda: RunDir.open(path))
             if Config.of(run_dir.about["config"]) == config:
-                return cls.resume(run_dir, data, watch=watch)
+                return cls.resume(run_dir, data, extractor=extractor, watch=watch)
             run_dir.close()
         if path.exists():  # half made, or left over from other settings
             rmtree(path)
-        return cls.create(path, config, data, source=source, watch=watch)
+        return cls.create(path, config, data, source=source, extractor=extractor, watch=watch)
 
     def share_initial(self, folder: Path) -> None:
         """Take the initial model from a folder in which an equal run has left it; else leave it there for others."""
