@@ -27,7 +27,7 @@ from deepbass.core.own_rules import method_with
 from deepbass.core.presets import AUTO, suited
 from deepbass.core.row_map import RowMap
 from deepbass.data.catalogue import NAMED
-from deepbass.data.dataset_samples import is_dataset, labels_of_dataset
+from deepbass.data.dataset_samples import HasItems, is_dataset, labels_of_dataset
 from deepbass.data.featurised import Featurise
 from deepbass.data.in_python import from_python
 from deepbass.data.load import PIXELS, Data, from_arrays
@@ -45,10 +45,10 @@ from deepbass.store.rundir import RunDir
 
 
 def run(
-    data: str | PathLike[str] | ArrayLike,
+    data: str | PathLike[str] | ArrayLike | HasItems,
     y: ArrayLike | None = None,
     *,
-    X_val: ArrayLike | None = None,
+    X_val: ArrayLike | HasItems | None = None,
     y_val: ArrayLike | None = None,
     config: Config | None = None,
     preset: str | None = None,
@@ -64,7 +64,7 @@ def run(
     callbacks: Sequence[Callback] | Callback | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
-    """Run DeepBASS on named data, a path, or arrays (a label of -1 is unknown), and return the trained model.
+    """Run DeepBASS on named data, a path, arrays (a label of -1 is unknown) or a dataset; return the trained model.
 
     Settings are those of a ``config`` or of a ``preset`` (``"auto"``: what suits the data), and above these the fields
     of `Config` that are given by name. Five of them may be a value of your own instead of a name: ``model`` any
@@ -145,10 +145,10 @@ def run(
 
 def resume(
     path: str | PathLike[str],
-    data: str | PathLike[str] | ArrayLike | None = None,
+    data: str | PathLike[str] | ArrayLike | HasItems | None = None,
     y: ArrayLike | None = None,
     *,
-    X_val: ArrayLike | None = None,
+    X_val: ArrayLike | HasItems | None = None,
     y_val: ArrayLike | None = None,
     features: str | None = None,
     model: nn.Module | MakeNetwork | str | None = None,
@@ -295,9 +295,9 @@ def _check_given_again(config: Config, path: str | PathLike[str], parts: Mapping
 def _again(
     about: Mapping[str, Any],
     config: Config,
-    data: str | PathLike[str] | ArrayLike | None,
+    data: str | PathLike[str] | ArrayLike | HasItems | None,
     y: ArrayLike | None,
-    X_val: ArrayLike | None,
+    X_val: ArrayLike | HasItems | None,
     y_val: ArrayLike | None,
     *,
     folder: Path | None,

@@ -7,7 +7,7 @@ sees; pictures of Pillow, texts and rows (mappings of several columns) get featu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,14 @@ from deepbass.data.raw_rows import TableRows, Texts, key_of
 from deepbass.data.sample_arrays import view_samples
 
 _LABELS = ("label", "labels", "target", "targets", "class")  # columns of items that are mappings
+
+
+class HasItems(Protocol):
+    """What a dataset is: it has a length, and an item for every row."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, row: Any, /) -> Any: ...
 
 
 def is_dataset(X: Any) -> bool:
