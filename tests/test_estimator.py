@@ -183,6 +183,15 @@ def test_texts_are_read() -> None:
         model.predict(np.zeros((3, 2, 2)))
 
 
+def test_series_over_time_are_features_too() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    steps = np.sin(np.arange(30) * np.where(y, 0.3, 0.8)[:, None])[:, :, None] + rng.normal(size=(40, 30, 3)) / 5
+    model = DeepBASSClassifier(random_state=0).fit(steps[:30], np.where(np.arange(30) < 12, y[:30], -1))
+    assert model.config_.features == "series"
+    assert model.score(steps[30:], y[30:]) == 1
+
+
 def test_pictures_are_read_from_paths_and_from_arrays(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     pixels = [rng.integers(low, low + 120, (8, 8), dtype=np.uint8) for low in [0, 120] * 12]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -26,6 +28,7 @@ from deepbass.runs.stepwise import Stepwise, unknown_of
 from deepbass.store.names import SESSION_FILE
 
 Label = str | int | float | bool
+_SHOWN = 10  # open questions in a notebook
 
 
 class Session:
@@ -205,6 +208,21 @@ class Session:
         return (
             f"Session({len(self)} rows, {len(labels.known)} labels of {len(self._labels)} classes, "
             f"{len(self.waiting)} questions open)"
+        )
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook where it stands: labels by class, what is guessed of the rest, open questions."""
+        known = Counter(label for label in self.labels if label is not None)
+        guessed: Counter[Any] = Counter(self.predict().tolist()) if self._step.can_learn else Counter()
+        lines = [
+            f"<tr><td>{escape(str(label))}</td><td>{known[label]:,}</td>"
+            f"<td>{f'{guessed[label] / len(self):.0%}' if guessed else '–'}</td></tr>"
+            for label in self._labels
+        ]
+        open_ = ", ".join(map(str, self.waiting[:_SHOWN].tolist())) + (", …" if len(self.waiting) > _SHOWN else "")
+        return (
+            f"<p>{escape(repr(self))}</p><table><tr><th>class</th><th>labels</th><th>share, as predicted</th></tr>"
+            f"{''.join(lines)}</table>" + (f"<p>open questions: rows {open_}</p>" if open_ else "")
         )
 
     def _number(self, label: Any, row: int) -> int:

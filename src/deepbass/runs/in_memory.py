@@ -36,7 +36,7 @@ from deepbass.runs.configure import configure, reconfigure
 from deepbass.runs.featurise import Featuriser
 
 TABLE = "table"
-_QUICK = (TABLE, "words")  # features
+_QUICK = (TABLE, "words", "series")  # features
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ def look_at(
     X: Any, features: str = "auto", on_progress: OnProgress = lambda what, share: None, *, where: str = "X"
 ) -> Seen:
     """See samples for the first time: choose features that suit them, unless they are named, and compute them."""
-    raw = _as_raw(X, where)
+    raw = _as_raw(X, where, features)
     if not is_raw(raw):
         return _as_they_are(Pool(as_samples(raw, where), "row"), raw, where)
     featuriser = Featuriser(features, named=features, on_progress=on_progress)
@@ -80,7 +80,7 @@ def _as_they_are(pool: Pool, given: Any, where: str) -> Seen:
 
 def look_again(X: Any, seen: Seen, *, where: str = "X") -> Seen:
     """See other samples as the ones before were seen, or refuse what is of another kind."""
-    raw = _as_raw(X, where, rows=seen.features == TABLE)
+    raw = _as_raw(X, where, seen.features)
     if seen.extractor is None:
         pool = _pixels(X, seen.pool.shape, where)
         if pool.shape != seen.pool.shape:
@@ -143,9 +143,9 @@ def stand_in(shape: Sequence[int], pixels: bool) -> Pool:
     return Pool(np.zeros((2, *shape), dtype=np.uint8 if pixels else np.float32), "row")
 
 
-def _as_raw(X: Any, where: str, *, rows: bool = False) -> NDArray[Any] | RawSamples | Any:
-    part = Part(from_python(X, where, rows=rows), [], where, "row")
-    return with_raw(Source("arrays", part)).train.X
+def _as_raw(X: Any, where: str, features: str) -> NDArray[Any] | RawSamples | Any:
+    part = Part(from_python(X, where, rows=features == TABLE), [], where, "row")
+    return with_raw(Source("arrays", part), features).train.X
 
 
 def _pixels(X: Any, shape: tuple[int, ...] | None, where: str) -> Pool:
