@@ -93,7 +93,9 @@ def run(
     else:
         raise DataError("Arrays need labels: call run(X, y), with -1 for the unknown ones.")
     if preset == AUTO:
-        chosen = reconfigure({**chosen.as_dict(), **suited(loaded.features)}, {**settings, **named})
+        given = {**settings, **named}
+        suits = suited(loaded.features, loaded.pool.shape, len(loaded.pool), given)
+        chosen = reconfigure({**chosen.as_dict(), **suits}, given)
     watch.on_config(chosen)
     method = _method(chosen, acquire, admit, stop)
     for note in loaded.notes:

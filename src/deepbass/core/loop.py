@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from deepbass.core.acquire import ACQUIRE, Acquire
-from deepbass.core.admit import ADMIT, Admit
+from deepbass.core.admit import Admit, admission
 from deepbass.core.belief import Belief
 from deepbass.core.config import Config
 from deepbass.core.labels import NO_ANSWERS, NO_IDS, Answers, Ids, Labels
@@ -87,7 +87,7 @@ class Method:
         """Look the parts up by the names in the configuration."""
         return cls(
             config,
-            admit=ADMIT[config.admit],
+            admit=admission(config.admit, config.confidence),
             acquire=ACQUIRE[config.acquire](config.quantile),
             stop=after(config.iterations),
         )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from deepbass.core.config import one_of
+from deepbass.core.config import Config, one_of
 
 # What differs from Config's defaults, which are the paper's MNIST experiment.
 _PAPER: dict[str, dict[str, Any]] = {
@@ -32,19 +33,69 @@ _ON_FEATURES: dict[str, Any] = {
     "passes_known": 10,
 }
 
-AUTO = "auto"  # the paper's settings, and on features others
+AUTO = "auto"  # the paper's settings, and on features and pictures others
 PRESETS = (AUTO, "paper", "quick")
 
+# For pictures that stay pixels: a teacher and a student. docs/method.md has what was tried.
+_LABELS = 300  # in all, where no budget is given
+_ITERATIONS = 40
+_KNOWN = 3_000  # presentations of known labels in an epoch
+_FIRST = 60_000  # in the initial training
+_GUESSES = 12_000  # in an epoch, of pictures of 28 x 28 pixels; of larger ones fewer
+_ON_PICTURES: dict[str, Any] = {
+    "start": "typical",
+    "ask_every": 1,
+    "acquire": "margin-draw",
+    "admit": "confident",
+    "passes_pool": 0,
+    "passes_known": 0,
+    "model": "small-cnn",
+    "teacher": 0.99,
+    "batch_size": 64,
+    "learning_rate": 2e-3,
+    "l2": 1e-4,
+}
 
-def preset(name: str, data: str) -> dict[str, Any]:
-    """Look up the settings of a preset for a data set."""
+
+def preset(name: str, data: str, budget: int | None = None) -> dict[str, Any]:
+    """Look up the settings of a preset for a data set; those of auto keep to a budget of labels."""
     one_of("preset", name, PRESETS)
     paper = _PAPER.get(data, {})
-    return {AUTO: paper, "paper": {"features": "pixels", **paper}, "quick": {"features": "pixels", **_QUICK, **paper}}[
-        name
-    ]
+    if name == AUTO:
+        first = paper.get("initial", Config().initial)
+        return {**paper, "initial": first if budget is None else min(first, budget)}
+    return {"features": "pixels", **(_QUICK if name == "quick" else {}), **paper}
 
 
-def suited(features: str) -> dict[str, Any]:
-    """Look up what the preset auto adds once it is known what the network sees."""
-    return {} if features == "pixels" else _ON_FEATURES
+def suited(features: str, shape: tuple[int, ...], samples: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Look up what the preset auto adds once it is known what the network sees, and what the user has ``given``."""
+    if features != "pixels":
+        return _ON_FEATURES
+    if len(shape) != 3 or min(shape[1:]) < 8 or given.get("model", "auto") not in ("auto", "small-cnn"):
+        return {}
+    return on_pictures(shape, samples, given.get("budget"), given.get("initial"), given.get("iterations"))
+
+
+def on_pictures(
+    shape: tuple[int, ...], samples: int, budget: int | None, initial: int | None, iterations: int | None
+) -> dict[str, Any]:
+    """Fit the settings for pictures to their size and number, and to the labels that may be had."""
+    iterations = _ITERATIONS if iterations is None else iterations
+    budget = min(budget or max(_LABELS, initial or 0), samples)
+    initial = min(initial or first_labels(budget), budget)
+    asking = max(1, iterations // 2)  # iterations in which questions are asked: later answers would teach too little
+    return {
+        **_ON_PICTURES,
+        "budget": budget,
+        "initial": initial,
+        "ask_count": max(1, -(-(budget - initial) // asking)),
+        "iterations": iterations,
+        "copies": max(1, _KNOWN // budget),
+        "initial_epochs": max(1, _FIRST // (max(1, _KNOWN // budget) * initial)),
+        "guesses": max(1_000, _GUESSES * 28 * 28 // (shape[1] * shape[2])),
+    }
+
+
+def first_labels(budget: int) -> int:
+    """Tell how many labels of a budget the first ones are: all of a few, a third of many."""
+    return budget if budget <= 20 else max(20, budget // 3)

@@ -17,6 +17,7 @@ from deepbass.core.randomness import generator
 from deepbass.core.samples import Samples
 from deepbass.learn.heads import LinearHead, choose_strength, fit, weights_of
 from deepbass.learn.learner import LocalLearner, OnProgress
+from deepbass.learn.teacher import TeacherLearner
 
 _PREPARED_WITH = 20_000  # samples that centre and scale are taken from
 _MOST_GUESSES = 20_000  # pseudo-labels that take part in a training: memory must not grow with the pool
@@ -93,5 +94,7 @@ def learner_for(
     on_progress: Callable[[str, float], None] = lambda what, share: None,
 ) -> LocalLearner:
     """Make the learner that suits a model."""
-    kind = HeadLearner if isinstance(model, LinearHead) else LocalLearner
-    return kind(model, pool, classes, config, on_progress)  # type: ignore[arg-type]
+    if isinstance(model, LinearHead):
+        return HeadLearner(model, pool, classes, config, on_progress)
+    kind = TeacherLearner if config.teacher else LocalLearner
+    return kind(model, pool, classes, config, on_progress)

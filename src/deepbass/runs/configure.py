@@ -16,7 +16,8 @@ from deepbass.core.setting import read_share, settings_of
 
 def configure(data: str, preset: str, *layers: Mapping[str, Any]) -> Config:
     """Make the configuration of a run on a data set; every layer overrides those before it."""
-    return reconfigure(look_up(preset, data), *layers)
+    budget = {name: value for layer in layers for name, value in layer.items()}.get("budget")
+    return reconfigure(look_up(preset, data, budget if isinstance(budget, int) else None), *layers)
 
 
 def reconfigure(settings: Mapping[str, Any], *layers: Mapping[str, Any]) -> Config:

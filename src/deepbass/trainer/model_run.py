@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from deepbass.core.acquire import ACQUIRE
-from deepbass.core.admit import ADMIT
+from deepbass.core.admit import admission
 from deepbass.core.config import Config
 from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Ids
 from deepbass.core.loop import UNTRAINED, Method, State, Step, ask_again, run
@@ -77,7 +77,7 @@ class ModelRun:
         self._oracle = LabelOracle(reader, material.rows, material.reserve, self.class_ids, lambda: self.state.labels)
         self._method = Method(
             config,
-            admit=admit_unvetoed(ADMIT[config.admit], material.reserve, self._read_vetoes),
+            admit=admit_unvetoed(admission(config.admit, config.confidence), material.reserve, self._read_vetoes),
             acquire=acquire_outside(ACQUIRE[config.acquire](config.quantile), material.reserve),
             stop=self._stop,
             mark=ask_again,
