@@ -27,7 +27,7 @@ from deepbass.learn.engine import Engine
 from deepbass.learn.held_back import HeldBack
 from deepbass.learn.learner import LocalLearner, OnProgress, adam, batches_of, engine_for
 from deepbass.learn.packed_state import MODEL, as_bytes
-from deepbass.learn.views import changes_for, strong_views
+from deepbass.learn.strong_views import changes_for, strong_views
 
 _TRIAL = 4  # a quarter of the iterations is the trial in which some labels are kept back
 _WITH, _PLAIN = "guesses.", "plain."

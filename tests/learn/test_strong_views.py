@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deepbass.core.errors import ConfigError
-from deepbass.learn.views import Changes, changes_for, strong_views
+from deepbass.learn.strong_views import Changes, changes_for, strong_views
 
 NOTHING = Changes(rotate=0, stretch=0, shear=0, shift=0, hole=0, light=0, colour=0)
 
