@@ -30,6 +30,7 @@ from deepbass.data.featurised import Featurise
 from deepbass.data.in_python import from_python
 from deepbass.data.load import PIXELS, Data, from_arrays
 from deepbass.data.load import load as load_data
+from deepbass.data.pool import Pool
 from deepbass.data.sample_arrays import looks_unscaled
 from deepbass.learn.own_network import MakeNetwork, own_network
 from deepbass.oracle import Answering, AnyOracle
@@ -108,11 +109,12 @@ def run(
     else:
         raise DataError("Arrays need labels: call run(X, y), with -1 for the unknown ones.")
     if preset == AUTO:
-        fitting = suited(loaded.features, chosen.budget)
-        chosen = reconfigure({**chosen.as_dict(), **fitting}, {**settings, **named})
+        given = {**settings, **named}
+        suits = suited(loaded.features, loaded.pool.shape, len(loaded.pool), given)
+        chosen = reconfigure({**chosen.as_dict(), **suits}, given)
     watch.on_config(chosen)
     rows = loaded.pool.row_map
-    method = _method(chosen, acquire, admit, stop, rows)
+    method = _method(chosen, acquire, admit, stop, loaded.pool)
     for note in loaded.notes:
         watch.on_note(note)
     where = Path(out) if out is not None else free_directory(loaded.name)
@@ -182,7 +184,7 @@ def resume(
             extractor=featurise.extractor,
             model=_network(model, loaded) or (model if isinstance(model, str) else None),
             oracle=_answering(oracle, loaded),
-            method=_method(config, acquire, admit, stop, rows),
+            method=_method(config, acquire, admit, stop, loaded.pool),
             watch=watch,
         )
         return _by_row(run.go(), rows)
@@ -227,14 +229,15 @@ def _method(
     acquire: Acquire | Acquisition | str | None,
     admit: Admit | Admission | str | None,
     stop: Stop | str | None,
-    rows: RowMap,
+    pool: Pool,
 ) -> Method:
     return method_with(
         config,
         acquire=None if isinstance(acquire, str) else acquire,
         admit=None if isinstance(admit, str) else admit,
         stop=None if isinstance(stop, str) else stop,
-        rows=rows,
+        rows=pool.row_map,
+        samples=pool,
     )
 
 

@@ -133,7 +133,7 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _check_enough(labels, given)
         learner = new_learner(config, seen, len(given.classes), own)
         learner.rehearse()
-        method = method_with(config, acquire=_rule(self.acquire), admit=_rule(self.admit), rows=rows)
+        method = method_with(config, acquire=_rule(self.acquire), admit=_rule(self.admit), rows=rows, samples=seen.pool)
         history = _History(labels)
         state = run(learner, who, method, State(labels), history.on_step)
 

@@ -84,7 +84,7 @@ class Run:
         self.data = data
         self.learner = learner
         self._recorder, self._oracle, self._watch = recorder, oracle, watch
-        self._method = method or Method.of(config)
+        self._method = method or Method.of(config, data.pool)
         self._source = config.oracle if config.oracle in ORACLES else "own"
         self._quality: Quality | None = None  # of the newest iteration, if it was made here
         self._shared: Path | None = None  # the file in which equal runs share their initial model

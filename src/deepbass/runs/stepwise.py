@@ -68,7 +68,7 @@ class Stepwise:
             chosen = labels.askable
         elif self.can_learn:
             belief = self._believe()
-            chosen = self._method().acquire(belief, labels.askable, count, rng)
+            chosen = self._method().acquire.about(labels)(belief, labels.askable, count, rng)
         else:
             chosen = self._typical(count, rng)
         self.state = replace(self.state, labels=self.labels.wanted(chosen))
@@ -122,7 +122,7 @@ class Stepwise:
         return new_learner(self.config, self.seen, classes, self.networks.of(classes))
 
     def _method(self) -> Method:
-        return method_with(self.config, acquire=self._acquire, rows=self.seen.pool.row_map)
+        return method_with(self.config, acquire=self._acquire, rows=self.seen.pool.row_map, samples=self.seen.pool)
 
     def _on_step(self, step: Step) -> None:
         self.state = step.state
