@@ -18,7 +18,7 @@ from deepbass.core.belief import Belief, Floats
 from deepbass.core.config import WEIGHED, Config
 from deepbass.core.errors import NoDropoutError
 from deepbass.core.guard import Evidence
-from deepbass.core.labels import NO_IDS, UNKNOWN, Ids, Labels
+from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Ids, Labels
 from deepbass.core.need import EVERYTHING, Need
 from deepbass.core.opinions import PLAIN, Verdict, alike
 from deepbass.core.randomness import generator
@@ -34,6 +34,7 @@ _PREPARED_WITH = 20_000  # samples that centre and scale are taken from
 _MOST_GUESSES = 20_000  # pseudo-labels that take part in a training: memory must not grow with the pool
 _CHOOSE_AGAIN = 1.1  # times as many labels as at the last choice of the penalty
 _WEIGH_AGAIN = 1.2  # times as many labels as when the ways of learning were last weighed
+_READ_AT_A_TIME = 4096  # samples
 _PACKED = "head."  # what the names of a head learner's own tensors begin with in a packed state
 
 
@@ -83,7 +84,7 @@ class HeadLearner(LocalLearner):
         head = self.model
         with self._timed("train"), torch.no_grad():
             self._on_progress("training", 0.0)
-            inputs = head.prepared(torch.from_numpy(self._pool.read(ids)).to(self.device)).double()
+            inputs = self._prepared(self._pool.read(ids))
             classes = torch.from_numpy(answers).to(self.device)
             if len(known) > _CHOOSE_AGAIN * int(head.chosen_with) or len(known) < int(head.chosen_with):
                 rng = generator(seed, 0, "folds")
@@ -100,9 +101,19 @@ class HeadLearner(LocalLearner):
 
     def predict_plain(self, samples: Samples, ids: Ids | None = None) -> Floats | None:
         """Predict by the head that has learned from the known labels alone."""
-        wanted = np.arange(len(samples)) if ids is None else ids
-        parts = [self._plain_probs(samples.read(part)) for part in np.array_split(wanted, max(1, len(wanted) // 4096))]
-        return np.concatenate(parts)
+        return self._probs(self._plain, samples, np.arange(len(samples)) if ids is None else ids)
+
+    def plain_from(self, answers: Answers, samples: Samples) -> Floats | None:
+        """Predict as a head would that has learned from these labels alone, its penalty chosen by them."""
+        with torch.no_grad():
+            inputs = self._prepared(self._pool.read(answers.ids))
+            classes = torch.from_numpy(answers.classes).to(self.device)
+            rng = generator(self._config.seed, 0, "folds of plain learning")
+            strength = choose_strength(inputs, classes, self._classes, rng)
+            weights = torch.from_numpy(weights_of(answers.classes, 0, 1)).to(self.device)
+            zero = Head(*(torch.zeros_like(part) for part in self._plain))
+            found = Head(*fit(inputs, classes, weights, strength, *zero))
+        return self._probs(found, samples, np.arange(len(samples)))
 
     def state(self) -> bytes:
         """Pack the head, and what it has beside it: the plain one, and how the ways of learning were weighed."""
@@ -157,10 +168,14 @@ class HeadLearner(LocalLearner):
         believed = 1 - float(said.shares_M[PLAIN])
         self.evidence = (Evidence("pseudo-labels", said.labels, said.right, said.plain, believed),)
 
-    def _plain_probs(self, samples: NDArray[np.float32]) -> Floats:
+    def _probs(self, head: Head, samples: Samples, ids: Ids) -> Floats:
+        parts = np.array_split(ids, max(1, len(ids) // _READ_AT_A_TIME))
         with torch.no_grad():
-            inputs = self.model.prepared(torch.from_numpy(samples).to(self.device)).double()
-            return torch.softmax(self._plain.logits(inputs), 1).cpu().numpy()
+            logits = [head.logits(self._prepared(samples.read(part))) for part in parts]
+            return torch.softmax(torch.cat(logits), 1).cpu().numpy()
+
+    def _prepared(self, samples: NDArray[np.float32]) -> Tensor:
+        return self.model.prepared(torch.from_numpy(samples).to(self.device)).double()
 
 
 def _some(members: Ids, rng: np.random.Generator) -> Ids:

@@ -19,7 +19,7 @@ from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, StoreError
 from deepbass.core.foreign import guarded, reason_of
 from deepbass.core.guard import Evidence
-from deepbass.core.labels import UNKNOWN, Classes, Ids, Labels
+from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.need import EVERYTHING, Need
 from deepbass.core.quality import Quality
@@ -110,6 +110,10 @@ class LocalLearner:
     def predict(self, samples: Samples, ids: Ids | None = None) -> Floats:
         """Predict class probabilities of some samples, or of all, as whoever uses the model will: see `Engine.mean`."""
         return self._predicted_by(self._engine, samples, ids)
+
+    def plain_from(self, answers: Answers, samples: Samples) -> Floats | None:
+        """Predict as plain supervised learning from other labels would; None where that takes too long to find out."""
+        return None
 
     def predict_plain(self, samples: Samples, ids: Ids | None = None) -> Floats | None:
         """Predict as a network would that has learned from known labels alone; None where there is none beside."""
