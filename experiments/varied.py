@@ -35,7 +35,7 @@ def _labels_of(other: str) -> None:
 def _l2(where: str) -> None:
     if where != "convolutions":
         raise SystemExit(f"l2={where} is not known here: l2=convolutions is.")
-    usual = learner._adam
+    usual = learner.adam
 
     def adam(model: nn.Module, config: Config) -> torch.optim.Adam:
         optimizer = usual(model, config)
@@ -44,7 +44,7 @@ def _l2(where: str) -> None:
         decayed[:] = [weights for weights in decayed if weights.ndim > _DENSE]
         return optimizer
 
-    vars(learner)["_adam"] = adam
+    vars(learner)["adam"] = adam
 
 
 def _augment(how: str) -> None:

@@ -73,6 +73,8 @@ def test_a_class_that_appears_is_learned_and_what_was_learned_stays(model: str) 
     session.teach(np.flatnonzero(TRUTH == 2)[:8], ["cat"] * 8)
     assert session.predict_proba().shape == (90, 3)
     assert session._step.state.iteration == before + 1  # one step more, and not from the start
+    session.train(2)
+    assert session._step.state.iteration == before + 3
 
 
 def own(shape: tuple[int, ...], classes: int) -> nn.Module:

@@ -32,6 +32,7 @@ from deepbass.data.featurised import Featurise
 from deepbass.data.in_python import from_python
 from deepbass.data.load import PIXELS, Data, from_arrays
 from deepbass.data.load import load as load_data
+from deepbass.data.pool import Pool
 from deepbass.data.sample_arrays import looks_unscaled
 from deepbass.learn.own_network import MakeNetwork, own_network
 from deepbass.oracle import Answering, AnyOracle
@@ -115,11 +116,12 @@ def run(
     else:
         raise DataError("Arrays need labels: call run(X, y), with -1 for the unknown ones.")
     if preset == AUTO:
-        fitting = suited(loaded.features, chosen.budget)
-        chosen = reconfigure({**chosen.as_dict(), **fitting}, {**settings, **named})
+        given = {**settings, **named}
+        suits = suited(loaded.features, loaded.pool.shape, len(loaded.pool), given)
+        chosen = reconfigure({**chosen.as_dict(), **suits}, given)
     watch.on_config(chosen)
     rows = loaded.pool.row_map
-    method = _method(chosen, acquire, admit, stop, rows)
+    method = _method(chosen, acquire, admit, stop, loaded.pool)
     method = replace(method, stop=called.stop(method.stop))
     called.on_start(chosen)
     for note in loaded.notes:
@@ -189,7 +191,7 @@ def resume(
             featurise=featurise,
         )
         rows = loaded.pool.row_map
-        method = _method(config, acquire, admit, stop, rows)
+        method = _method(config, acquire, admit, stop, loaded.pool)
         called.on_start(config)
         run = Run.resume(
             run_dir,
@@ -244,14 +246,15 @@ def _method(
     acquire: Acquire | Acquisition | str | None,
     admit: Admit | Admission | str | None,
     stop: Stop | str | None,
-    rows: RowMap,
+    pool: Pool,
 ) -> Method:
     return method_with(
         config,
         acquire=None if isinstance(acquire, str) else acquire,
         admit=None if isinstance(admit, str) else admit,
         stop=None if isinstance(stop, str) else stop,
-        rows=rows,
+        rows=pool.row_map,
+        samples=pool,
     )
 
 

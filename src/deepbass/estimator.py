@@ -53,6 +53,7 @@ except ImportError as error:
     ) from error
 
 NEVER = -1  # in labeled_iter_
+QUESTIONS = 300  # that are asked where no budget is given
 
 
 class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -67,7 +68,7 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     oracle : who answers, or None to ask nobody: a function of rows that returns labels, an array with a label for every
         row, a mapping of rows to labels, or an object with ``ask(rows)``.
-    budget : labels in all, those that are given included, after which none is asked for.
+    budget : labels in all, those that are given included, after which none is asked for; None: 300 more than are given.
     classes : the labels that there are, where ``y`` does not show them all.
     features : how a sample becomes what the network sees: see docs/features.md.
     model : the network: auto, cnn, mlp, linear, a ``torch.nn.Module`` with dropout, or a function of (shape, classes)
@@ -140,7 +141,7 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _check_enough(labels, given)
         learner = new_learner(config, seen, len(given.classes), own)
         learner.rehearse()
-        method = method_with(config, acquire=_rule(self.acquire), admit=_rule(self.admit), rows=rows)
+        method = method_with(config, acquire=_rule(self.acquire), admit=_rule(self.admit), rows=rows, samples=seen.pool)
         history, called = _History(labels), Callbacks(self.callbacks)
         called.on_start(config)
 
@@ -239,6 +240,8 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 chosen[name] = value if isinstance(value, str) else OWN
         if self.oracle is None:
             chosen["acquire"] = "none"
+        elif self.budget is None:
+            chosen["budget"] = known + QUESTIONS
         seed = self.random_state
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)

@@ -137,13 +137,14 @@ class Session:
         self._labels.append(_plain(label))
         self._step.take_up(Answers(*np.empty((2, 0), dtype=np.int64)), len(self._labels))
 
+    def train(self, iterations: int = 1) -> None:
+        """Train for some iterations more, without new labels: a network may gain by it, a linear head is solved."""
+        self._check_can_learn()
+        self._step.train(iterations)
+
     def predict_proba(self, X: Any = None) -> NDArray[np.float64]:
         """Predict the probability of every class, for rows of the session, or for other samples."""
-        if not self._step.can_learn:
-            raise DataError(
-                f"Labels of {self._step.met} classes are known so far, and it takes two to tell apart: ask for rows, "
-                "and teach their labels."
-            )
+        self._check_can_learn()
         if X is not None:
             return predict(self._step.trained(), X, self._step.seen)
         rows, found = self._step.seen.pool.row_map, self._step.probabilities()
@@ -224,6 +225,13 @@ class Session:
             f"<p>{escape(repr(self))}</p><table><tr><th>class</th><th>labels</th><th>share, as predicted</th></tr>"
             f"{''.join(lines)}</table>" + (f"<p>open questions: rows {open_}</p>" if open_ else "")
         )
+
+    def _check_can_learn(self) -> None:
+        if not self._step.can_learn:
+            raise DataError(
+                f"Labels of {self._step.met} classes are known so far, and it takes two to tell apart: ask for rows, "
+                "and teach their labels."
+            )
 
     def _number(self, label: Any, row: int) -> int:
         """Number a label; one that is new becomes a class, unless the classes were named."""

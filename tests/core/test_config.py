@@ -16,7 +16,7 @@ from deepbass.core.admit import ADMIT
 from deepbass.core.config import OWN, PEOPLE, Config, RunSettings
 from deepbass.core.errors import ConfigError
 from deepbass.core.loop import Method
-from deepbass.core.presets import PRESETS, preset
+from deepbass.core.presets import AUTO, PRESETS, preset, suited
 from deepbass.core.setting import Setting, settings_of
 
 SETTINGS = {name: setting for name, (setting, _) in settings_of(Config).items()}
@@ -35,7 +35,7 @@ def test_defaults_are_the_papers_mnist_experiment() -> None:
     ("settings", "says"),
     [
         ({"acquire": "max-entorpy"}, "Did you mean 'max-entropy'"),
-        ({"admit": "some"}, "all-data, step-wise, none"),
+        ({"admit": "some"}, "all-data, step-wise, confident, none"),
         ({"device": "tpu"}, "auto, cpu, cuda, mps"),
         ({"iteration": 3}, "Did you mean 'iterations'"),
         ({"seed": "1"}, "seed = '1'"),
@@ -87,6 +87,29 @@ def test_presets_are_valid_for_every_data_set() -> None:
             Config.of(preset(name, data))
     with pytest.raises(ConfigError, match="Unknown preset 'fast'"):
         preset("fast", "mnist")
+
+
+@pytest.mark.parametrize("budget", [1, 7, 10, 20, 21, 100, 300, 5000])
+@pytest.mark.parametrize("shape", [(1, 8, 8), (1, 28, 28), (3, 32, 32), (1, 64, 64)])
+def test_on_pictures_the_default_spends_any_budget_while_there_is_time_to_learn(
+    shape: tuple[int, ...], budget: int
+) -> None:
+    config = Config.of({**preset(AUTO, "x", budget), **suited("pixels", shape, 60_000, {"budget": budget})})
+    assert config.budget == budget
+    assert config.initial <= budget
+    asking = -(-(budget - config.initial) // config.ask_count)  # iterations
+    assert asking <= config.iterations // 2
+    assert config.teacher > 0
+    assert config.copies * budget >= 2_000 or config.copies == 1
+
+
+def test_the_default_leaves_alone_what_the_user_decides_and_what_is_no_picture() -> None:
+    assert suited("pixels", (2,), 1000, {}) == {}
+    assert suited("pixels", (1, 28, 28), 1000, {"model": "cnn"}) == {}
+    assert suited("imagenet", (512,), 1000, {})["admit"] == "none"
+    chosen = suited("pixels", (1, 28, 28), 1000, {"initial": 500, "iterations": 8})
+    assert (chosen["initial"], chosen["budget"], chosen["iterations"]) == (500, 500, 8)
+    assert suited("pixels", (1, 28, 28), 40, {})["budget"] == 40  # a pool smaller than the budget
 
 
 def test_the_page_of_settings_is_what_the_configuration_says_of_them() -> None:

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepbass.core.acquire import ACQUIRE
-from deepbass.core.admit import ADMIT
+from deepbass.core.admit import ADMIT, admission
 from deepbass.core.belief import Belief, BeliefSum
 from deepbass.core.labels import NO_IDS, Answers, Labels
+from deepbass.core.lots import drawn
 
 CLASSES = 3
 
@@ -100,6 +101,38 @@ def test_above_quantile_draws_from_the_upper_share_only() -> None:
     asked = ACQUIRE["above-quantile"](0.8)(belief, belief.ids, 50, np.random.default_rng(0))
     assert len(asked) == 20
     assert (belief.entropy[asked] > bar).all()
+
+
+def test_margin_draw_asks_one_in_five_by_lot_and_draws_the_others_from_the_smallest_leads() -> None:
+    belief = some_belief(400, 4)
+    askable = np.arange(0, 400, 2)
+    by_margin = askable[np.argsort(belief.margin[askable])]
+    drawn_before: set[int] = set()
+    for seed in range(4):
+        asked = ACQUIRE["margin-draw"](0.9)(belief, askable, 10, np.random.default_rng(seed))
+        assert len(asked) == 10
+        assert set(asked[:2]) == set(drawn(askable, 2))
+        assert set(asked[2:]) <= set(by_margin[:52])
+        drawn_before |= set(asked[2:].tolist())
+    assert len(drawn_before) > 16  # not the smallest leads each time
+
+
+def test_one_question_at_a_time_is_put_by_lot_in_one_case_of_five() -> None:
+    belief = some_belief(400, 4)
+    asked = [ACQUIRE["margin-draw"](0.9)(belief, belief.ids, 1, np.random.default_rng(seed)) for seed in range(300)]
+    by_lot = sum(one[0] == drawn(belief.ids, 1)[0] for one in asked)
+    assert 35 < by_lot < 90
+
+
+@given(st.integers(2, 30), seeds, st.sampled_from([0.0, 0.5, 0.9, 0.99]))
+def test_confident_admits_what_is_above_the_bar_and_forgets_what_no_longer_is(
+    samples: int, seed: int, bar: float
+) -> None:
+    belief = some_belief(samples, seed)
+    labels = ADMIT["all-data"](belief, 1.0, some_labels(samples, seed))
+    after = admission("confident", bar)(belief, 1.0, labels)
+    assert set(after.members) == set(labels.unknown) & set(np.flatnonzero(belief.confidence > bar))
+    assert (after.guess[after.members] == belief.guess[after.members]).all()
 
 
 @given(st.lists(seeds, min_size=1, max_size=8), st.integers(2, 30), st.floats(0, 1))

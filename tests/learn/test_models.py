@@ -11,6 +11,7 @@ from torch import nn
 from deepbass.core.config import OWN, Config
 from deepbass.core.errors import ConfigError
 from deepbass.core.setting import settings_of
+from deepbass.learn.kernel.stages import stages_of
 from deepbass.learn.models import BUILT_IN, build, paper_cnn, paper_mlp, parameters
 
 
@@ -23,8 +24,19 @@ def test_the_toy_network_has_three_hidden_layers_of_fifty() -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 4, 4), (3, 7, 9), (2, 32, 30)])
-def test_the_cnn_takes_any_image_size_and_number_of_channels(shape: tuple[int, ...]) -> None:
-    assert build(Config(model="cnn"), shape, 5)(torch.rand(3, *shape)).shape == (3, 5)
+@pytest.mark.parametrize("name", ["cnn", "small-cnn"])
+def test_the_cnns_take_any_image_size_and_number_of_channels(name: str, shape: tuple[int, ...]) -> None:
+    assert build(Config(model=name), shape, 5)(torch.rand(3, *shape)).shape == (3, 5)
+
+
+@pytest.mark.parametrize("side", [8, 28, 64, 224])
+def test_in_the_small_cnn_dropout_follows_pooling_and_its_last_layer_stays_small(side: int) -> None:
+    layers = list(build(Config(model="small-cnn"), (3, side, side), 10).children())
+    kinds = [type(layer) for layer in layers]
+    assert nn.Dropout in kinds
+    assert all(kinds[place - 1] is nn.MaxPool2d for place, kind in enumerate(kinds) if kind is nn.Dropout)
+    assert parameters(layers[-1]) < 10_000
+    assert stages_of(nn.Sequential(*layers), (3, side, side)) is not None  # the kernel can run it
 
 
 @pytest.mark.parametrize(
@@ -100,7 +112,7 @@ def test_every_built_in_model_can_be_chosen_and_every_choice_is_built_in() -> No
 
 
 def test_an_unknown_model_is_refused_early() -> None:
-    with pytest.raises(ConfigError, match=r"auto, cnn, mlp, linear, or name your own as 'file\.py:function'"):
+    with pytest.raises(ConfigError, match=r"auto, cnn, small-cnn, mlp, linear, or name your own as 'file\.py:"):
         Config(model="resnet")
     with pytest.raises(ConfigError, match="at least 4 x 4"):
         build(Config(model="cnn"), (2,), 2)

@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 
 from deepbass.core.belief import Belief, Floats
-from deepbass.core.labels import NO_IDS, Ids
+from deepbass.core.labels import NO_IDS, Ids, Labels
+from deepbass.core.lots import drawn
 from deepbass.core.need import EVERYTHING, GUESSES, Highest, Need
 from deepbass.core.score import CLOSENESS, DISSENT, DOUBT, ENTROPY, INFORMATION, Score
 
@@ -26,6 +27,12 @@ class Acquire:
 
     choose: Acquisition
     need: Callable[[Ids, int], Need] = lambda askable, count: EVERYTHING
+    given: Callable[[Labels], Acquisition] | None = None  # where the choice hangs on what is known, too
+    most: int | None = None  # that it chooses well at a time; None: any number
+
+    def about(self, labels: Labels) -> Acquisition:
+        """Tell how to choose when so much is known."""
+        return self.choose if self.given is None else self.given(labels)
 
     def __call__(self, belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
         """Choose the samples to ask for."""
@@ -64,6 +71,25 @@ def at_random(belief: Belief, askable: Ids, count: int, rng: np.random.Generator
     return rng.choice(askable, size=min(count, len(askable)), replace=False)
 
 
+def draw_from_top(score: Score, times: int, fair_share: int) -> Acquire:
+    """Make the policy that draws at random among ``times`` as many of the highest scores as are wanted.
+
+    The highest scores are much alike, and a draw from more of them holds fewer near copies. One question of
+    ``fair_share`` is put to whoever has the lowest lot: a fair sample of the pool, by which guesses can be judged.
+    """
+
+    def policy(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
+        fair_count = int(np.floor(count / fair_share + rng.random()))
+        by_lot = drawn(askable, min(fair_count, count))
+        others = askable[~np.isin(askable, by_lot)]
+        first = highest.choose(belief, others, times * count, rng)
+        return np.concatenate([by_lot, at_random(belief, first, count - len(by_lot), rng)])
+
+    highest = top(score)
+    # as many more as may be taken out of the highest by lot
+    return Acquire(policy, lambda askable, count: Need((Highest(askable, (times + 1) * count, score),)))
+
+
 def nothing(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
     """Never ask: pure semi-supervised learning."""
     return NO_IDS
@@ -78,6 +104,7 @@ ACQUIRE: dict[str, Callable[[float], Acquire]] = {
     "variation-ratios": lambda q: top(DISSENT),
     "least-confidence": lambda q: top(DOUBT),
     "margin": lambda q: top(CLOSENESS),
+    "margin-draw": lambda q: draw_from_top(CLOSENESS, times=5, fair_share=5),
     "random": lambda q: Acquire(at_random, lambda askable, count: GUESSES),
     "none": lambda q: Acquire(nothing, lambda askable, count: GUESSES),
 }

@@ -38,6 +38,16 @@ def step_wise(belief: Belief, threshold: float, labels: Labels) -> Labels:
     return labels.guessed(belief.ids[inside], belief.guess[inside])
 
 
+def confident(bar: float) -> Admit:
+    """Make the rule that lets in guesses whose mean probability is above a bar; who falls below it is out again."""
+
+    def rule(belief: Belief, threshold: float, labels: Labels) -> Labels:
+        inside = belief.confidence > bar
+        return labels.guessed(belief.ids[inside], belief.guess[inside])
+
+    return Admit(rule)
+
+
 def none(belief: Belief, threshold: float, labels: Labels) -> Labels:
     """Let nothing in: training sees known labels only."""
     return labels.guessed(belief.ids[:0], belief.guess[:0])
@@ -52,6 +62,12 @@ def _outside_below(threshold: float, labels: Labels) -> Need:
 ADMIT: dict[str, Admit] = {
     "all-data": Admit(all_data, lambda threshold, labels: GUESSES),
     "step-wise": Admit(step_wise, _outside_below),
+    "confident": confident(0.9),
     WEIGHED: Admit(all_data, lambda threshold, labels: GUESSES),  # how much they count is the learner's to find out
     "none": Admit(none, lambda threshold, labels: GUESSES),
 }
+
+
+def admission(name: str, confidence: float) -> Admit:
+    """Look up a rule; that of confident guesses with a bar of the user's choice."""
+    return confident(confidence) if name == "confident" else ADMIT[name]

@@ -101,6 +101,10 @@ class Config:
             "variation-ratios": "the passes disagree most",
             "least-confidence": "the lowest probability of the most probable class",
             "margin": "the smallest lead of the first class over the second",
+            "margin-draw": "a random draw from five times as many of the smallest leads as are wanted; one question in "
+            "five is put at random",
+            "by-budget": "the densest of every cluster while labels are few, later one from each corner of where the "
+            "leads are smallest; no copies; one question in ten at random",
             "random": "any",
             "none": "never ask",
         },
@@ -116,11 +120,39 @@ class Config:
             "all-data": "every unlabelled sample, with its current guess",
             "step-wise": "those whose entropy is below theta, the mean entropy of the known labels; once in, a sample "
             "stays in and its guess is refreshed",
+            "confident": "those whose mean probability is above `confidence`, as long as it is",
             WEIGHED: "all samples of the pool, as far as known labels that were kept back bear out what they teach; "
             "with the model `linear`",
             "none": "no guess, known labels only",
         },
         written=(OWN,),
+    )
+    confidence: float = setting(
+        0.9, "mean probability above which admit = confident lets a guess in", at_least=0, below=1, share=True
+    )
+    teacher: float = setting(
+        0.0,
+        "decay of the moving average of the network's weights that guesses and predictions come from; 0 is none, the "
+        "network itself",
+        more="with it, what is trained on is shown as `views` says, and guesses count as far as known labels that were "
+        "kept from them say that they help; see [the method](method.md#pictures-from-pixels)",
+        at_least=0,
+        below=1,
+    )
+    views: str = setting(
+        "strong",
+        "how pictures are shown to a network that has a teacher",
+        choices={
+            "strong": "shifted, turned, stretched, sheared, with a hole, lighter or darker, each time anew",
+            "mirrored": "and left and right swapped every other time",
+            "plain": "as they are",
+        },
+    )
+    guesses: int | None = setting(
+        None,
+        "guesses that an epoch of a network with a teacher has at most, drawn anew each time",
+        at_least=1,
+        shown="all",
     )
     stop: str = setting(
         "iterations",
@@ -180,6 +212,7 @@ class Config:
         choices={
             "auto": "linear on computed features, cnn for images, else mlp",
             "cnn": "the paper's, for images",
+            "small-cnn": "for images: as quick, but with its dropout behind the pooling",
             "mlp": "the paper's, for all else",
             "linear": "one layer, solved to its optimum with a penalty chosen by cross-validation; made for features",
         },
@@ -340,6 +373,10 @@ class RunSettings(TypedDict, total=False):
     passes_known: int
     predict_passes: int
     early_exit: bool
+    confidence: float
+    teacher: float
+    views: str
+    guesses: int | None
     copies: int
     rotate: float
     stretch: float

@@ -17,6 +17,7 @@ from deepbass.core.labels import UNKNOWN, Ids, Labels
 from deepbass.core.loop import Method, State, Stop
 from deepbass.core.need import Need
 from deepbass.core.row_map import RowMap
+from deepbass.core.samples import Samples
 
 _SHOWN = 100  # characters of a wrong result that an error quotes
 
@@ -28,17 +29,18 @@ def method_with(
     admit: Admit | Admission | None = None,
     stop: Stop | None = None,
     rows: RowMap | None = None,
+    samples: Samples | None = None,
 ) -> Method:
     """Look the parts up by the names in the configuration, but for those that are given.
 
-    With a map, the given ones speak of rows.
+    With a map, the given ones speak of rows. Some of the named ones want to know the pool's samples.
     """
     given = {"acquire": acquire, "admit": admit, "stop": stop}
     for name, rule in given.items():
         if rule is None and getattr(config, name) == OWN:
             raise ConfigError(f"{name} = {OWN!r}: pass the rule itself, as in deepbass.run(..., {name}=...).")
     named = replace(config, **{name: getattr(Config(), name) for name, rule in given.items() if rule is not None})
-    method = replace(Method.of(named), config=config)
+    method = replace(Method.of(named, samples), config=config)
     if acquire is not None:
         asks = own_acquire(acquire)
         method = replace(method, acquire=asks if rows is None else rows.acquire(asks))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from deepbass.core.config import Config, one_of
+from deepbass.core.config import WEIGHED, Config, one_of
 
 # What differs from Config's defaults, which are the paper's MNIST experiment.
 _PAPER: dict[str, dict[str, Any]] = {
@@ -21,44 +22,96 @@ _QUICK: dict[str, Any] = {
     "initial_epochs": 50,
 }
 
-# For computed features: as many labels in the end as in the paper's MNIST experiment, but typical ones at the start.
+# For computed features: typical samples first, then doubtful ones; the pool teaches as far as evidence bears it out.
 _ON_FEATURES: dict[str, Any] = {
     "start": "typical",
-    "initial": 50,
-    "iterations": 25,
     "ask_every": 1,
-    "acquire": "margin",
-    "admit": "none",
-    "passes_known": 10,
+    "acquire": "by-budget",
+    "admit": WEIGHED,
+    "passes_pool": 0,
+    "passes_known": 0,
 }
+_FIRST_ON_FEATURES = 20  # labels: enough for a first look at the classes
+_MOST_ASKINGS = 50  # iterations in which labels are asked for: with larger budgets more at a time
 
-AUTO = "auto"  # the paper's settings, and on features others
+AUTO = "auto"  # the paper's settings, and on features and pictures others
 PRESETS = (AUTO, "paper", "quick")
+
+_LABELS = 300  # in all, where no budget is given
+
+# For pictures that stay pixels: a teacher and a student. docs/method.md has what was tried.
+_ITERATIONS = 40
+_KNOWN = 3_000  # presentations of known labels in an epoch
+_FIRST = 60_000  # in the initial training
+_GUESSES = 12_000  # in an epoch, of pictures of 28 x 28 pixels; of larger ones fewer
+_ON_PICTURES: dict[str, Any] = {
+    "start": "typical",
+    "ask_every": 1,
+    "acquire": "margin-draw",
+    "admit": "confident",
+    "passes_pool": 0,
+    "passes_known": 0,
+    "model": "small-cnn",
+    "teacher": 0.99,
+    "batch_size": 64,
+    "learning_rate": 2e-3,
+    "l2": 1e-4,
+}
 
 
 def preset(name: str, data: str, budget: int | None = None) -> dict[str, Any]:
-    """Look up the settings of a preset for a data set, and for as many labels in all; the paper's know of no budget."""
+    """Look up the settings of a preset for a data set; those of auto keep to a budget of labels."""
     one_of("preset", name, PRESETS)
     paper = _PAPER.get(data, {})
+    if name == AUTO:
+        first = paper.get("initial", Config().initial)
+        return {**paper, "initial": first if budget is None else min(first, budget)}
+    return {"features": "pixels", **(_QUICK if name == "quick" else {}), **paper}
+
+
+def suited(features: str, shape: tuple[int, ...], samples: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Look up what the preset auto adds once it is known what the network sees, and what the user has ``given``."""
+    if features != "pixels":
+        return on_features(samples, given.get("budget"), given.get("initial"), given.get("ask_count"))
+    if len(shape) != 3 or min(shape[1:]) < 8 or given.get("model", "auto") not in ("auto", "small-cnn"):
+        return {}
+    return on_pictures(shape, samples, given.get("budget"), given.get("initial"), given.get("iterations"))
+
+
+def on_features(samples: int, budget: int | None, initial: int | None, at_a_time: int | None) -> dict[str, Any]:
+    """Fit the settings for features to the labels that may be had."""
+    budget = min(budget or max(_LABELS, initial or 0), samples)
+    initial = min(initial or _FIRST_ON_FEATURES, budget)
+    at_a_time = at_a_time or max(10, -(-(budget - initial) // _MOST_ASKINGS))
     return {
-        AUTO: _spending(paper, budget),
-        "paper": {"features": "pixels", **paper},
-        "quick": {"features": "pixels", **_QUICK, **paper},
-    }[name]
+        **_ON_FEATURES,
+        "budget": budget,
+        "initial": initial,
+        "ask_count": at_a_time,
+        "iterations": max(1, -(-(budget - initial) // at_a_time)),  # the pool is learned from in the first
+    }
 
 
-def suited(features: str, budget: int | None = None) -> dict[str, Any]:
-    """Look up what the preset auto adds once it is known what the network sees."""
-    return {} if features == "pixels" else _spending(_ON_FEATURES, budget)
+def on_pictures(
+    shape: tuple[int, ...], samples: int, budget: int | None, initial: int | None, iterations: int | None
+) -> dict[str, Any]:
+    """Fit the settings for pictures to their size and number, and to the labels that may be had."""
+    iterations = _ITERATIONS if iterations is None else iterations
+    budget = min(budget or max(_LABELS, initial or 0), samples)
+    initial = min(initial or first_labels(budget), budget)
+    asking = max(1, iterations // 2)  # iterations in which questions are asked: later answers would teach too little
+    return {
+        **_ON_PICTURES,
+        "budget": budget,
+        "initial": initial,
+        "ask_count": max(1, -(-(budget - initial) // asking)),
+        "iterations": iterations,
+        "copies": max(1, _KNOWN // budget),
+        "initial_epochs": max(1, _FIRST // (max(1, _KNOWN // budget) * initial)),
+        "guesses": max(1_000, _GUESSES * 28 * 28 // (shape[1] * shape[2])),
+    }
 
 
-def _spending(settings: dict[str, Any], budget: int | None) -> dict[str, Any]:
-    """Begin with no more labels than there are to be, and go on until all of them could be asked for."""
-    if budget is None:
-        return settings
-    standard = Config()
-    initial, count, every, iterations = (
-        settings.get(name, getattr(standard, name)) for name in ("initial", "ask_count", "ask_every", "iterations")
-    )
-    askings = -(-max(0, budget - initial) // count)
-    return {**settings, "initial": min(initial, budget), "iterations": max(iterations, askings * every)}
+def first_labels(budget: int) -> int:
+    """Tell how many labels of a budget the first ones are: all of a few, a third of many."""
+    return budget if budget <= 20 else max(20, budget // 3)

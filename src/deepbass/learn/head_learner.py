@@ -18,7 +18,7 @@ from deepbass.core.belief import Belief, Floats
 from deepbass.core.config import WEIGHED, Config
 from deepbass.core.errors import NoDropoutError
 from deepbass.core.guard import Evidence
-from deepbass.core.labels import NO_IDS, UNKNOWN, Classes, Ids, Labels
+from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Ids, Labels
 from deepbass.core.need import EVERYTHING, Need
 from deepbass.core.opinions import PLAIN, Verdict, alike
 from deepbass.core.randomness import generator
@@ -28,11 +28,13 @@ from deepbass.learn.heads import LinearHead, choose_strength, fit, weights_of
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.pool_heads import WAYS, Head, pool_heads
 from deepbass.learn.pool_view import PoolView
+from deepbass.learn.teacher import TeacherLearner
 
 _PREPARED_WITH = 20_000  # samples that centre and scale are taken from
 _MOST_GUESSES = 20_000  # pseudo-labels that take part in a training: memory must not grow with the pool
 _CHOOSE_AGAIN = 1.1  # times as many labels as at the last choice of the penalty
 _WEIGH_AGAIN = 1.2  # times as many labels as when the ways of learning were last weighed
+_READ_AT_A_TIME = 4096  # samples
 _PACKED = "head."  # what the names of a head learner's own tensors begin with in a packed state
 
 
@@ -82,7 +84,7 @@ class HeadLearner(LocalLearner):
         head = self.model
         with self._timed("train"), torch.no_grad():
             self._on_progress("training", 0.0)
-            inputs = head.prepared(torch.from_numpy(self._pool.read(ids)).to(self.device)).double()
+            inputs = self._prepared(self._pool.read(ids))
             classes = torch.from_numpy(answers).to(self.device)
             if len(known) > _CHOOSE_AGAIN * int(head.chosen_with) or len(known) < int(head.chosen_with):
                 rng = generator(seed, 0, "folds")
@@ -92,24 +94,26 @@ class HeadLearner(LocalLearner):
             self._on_progress("training", 0.2)
             weights = torch.from_numpy(weights_of(answers[: len(known)], len(members), copies))
             self._plain = Head(*fit(inputs, classes, weights.to(self.device), float(head.strength), *self._plain))
-            found = self._with_pool(known, answers, inputs, seed) if weighed else self._plain
+            seen = weighed and len(labels.members) > 0
+            found = self._with_pool(labels, inputs, seed) if seen else self._plain
             head.linear.weight.copy_(found.weight)
             head.linear.bias.copy_(found.bias)
 
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """Tell what learning from the pool was worth on known labels that were kept from it."""
-        if not self._weighed_with:
-            return ()
-        said = self._verdict
-        believed = 1 - float(said.shares_M[PLAIN])
-        return (Evidence("pseudo-labels", said.labels, said.right, said.plain, believed),)
-
     def predict_plain(self, samples: Samples, ids: Ids | None = None) -> Floats | None:
         """Predict by the head that has learned from the known labels alone."""
-        wanted = np.arange(len(samples)) if ids is None else ids
-        parts = [self._plain_probs(samples.read(part)) for part in np.array_split(wanted, max(1, len(wanted) // 4096))]
-        return np.concatenate(parts)
+        return self._probs(self._plain, samples, np.arange(len(samples)) if ids is None else ids)
+
+    def plain_from(self, answers: Answers, samples: Samples) -> Floats | None:
+        """Predict as a head would that has learned from these labels alone, its penalty chosen by them."""
+        with torch.no_grad():
+            inputs = self._prepared(self._pool.read(answers.ids))
+            classes = torch.from_numpy(answers.classes).to(self.device)
+            rng = generator(self._config.seed, 0, "folds of plain learning")
+            strength = choose_strength(inputs, classes, self._classes, rng)
+            weights = torch.from_numpy(weights_of(answers.classes, 0, 1)).to(self.device)
+            zero = Head(*(torch.zeros_like(part) for part in self._plain))
+            found = Head(*fit(inputs, classes, weights, strength, *zero))
+        return self._probs(found, samples, np.arange(len(samples)))
 
     def state(self) -> bytes:
         """Pack the head, and what it has beside it: the plain one, and how the ways of learning were weighed."""
@@ -132,19 +136,22 @@ class HeadLearner(LocalLearner):
         linear = self.model.linear
         weight, bias = own.get("weight", linear.weight.detach()), own.get("bias", linear.bias.detach())
         self._plain = Head(weight.double().to(self.device), bias.double().to(self.device))
-        self._weighed_with = 0
+        self._weighed_with, self.evidence = 0, ()
         if "counts" in own and own["shares"].shape == (len(WAYS),):
             self._weighed_with, *counts = own["counts"].tolist()
-            self._verdict = Verdict(own["shares"].numpy(), own["factors"].numpy(), *counts)
+        if self._weighed_with:
+            self._judge(Verdict(own["shares"].numpy(), own["factors"].numpy(), *counts))
 
-    def _with_pool(self, known: Ids, answers: Classes, inputs: Tensor, seed: int) -> Head:
+    def _with_pool(self, labels: Labels, inputs: Tensor, seed: int) -> Head:
         """Make one head of all ways to learn, by what each is worth on labels that it was kept from."""
-        if self._view is None:
-            self._view = PoolView(self._pool, self.model, self._config.seed)
+        known, answers = labels.known, labels.answer[labels.known]
+        taught_by = np.union1d(known, labels.members)  # and by nobody else: an audit's samples are not among them
+        if self._view is None or not np.array_equal(self._view.of, taught_by):
+            self._view = PoolView(self._pool, taught_by, self.model, self._config.seed)
         view, strength = self._view, float(self.model.strength)
         if not self._weighed_with <= len(known) < _WEIGH_AGAIN * self._weighed_with:
             folds = generator(seed, 0, "cross-fitting")
-            self._verdict = cross_fit(view, known, answers, inputs, self._classes, strength, folds)
+            self._judge(cross_fit(view, known, answers, inputs, self._classes, strength, folds))
             self._weighed_with = len(known)
         self._on_progress("training", 0.8)
         weight, bias = (self._verdict.factors_M[PLAIN] * part for part in self._plain)
@@ -155,10 +162,20 @@ class HeadLearner(LocalLearner):
                 bias = bias + factor * way.bias.double().to(self.device)
         return Head(weight, bias)
 
-    def _plain_probs(self, samples: NDArray[np.float32]) -> Floats:
+    def _judge(self, said: Verdict) -> None:
+        """Keep how the ways of learning were weighed, and tell what the pool was worth."""
+        self._verdict = said
+        believed = 1 - float(said.shares_M[PLAIN])
+        self.evidence = (Evidence("pseudo-labels", said.labels, said.right, said.plain, believed),)
+
+    def _probs(self, head: Head, samples: Samples, ids: Ids) -> Floats:
+        parts = np.array_split(ids, max(1, len(ids) // _READ_AT_A_TIME))
         with torch.no_grad():
-            inputs = self.model.prepared(torch.from_numpy(samples).to(self.device)).double()
-            return torch.softmax(self._plain.logits(inputs), 1).cpu().numpy()
+            logits = [head.logits(self._prepared(samples.read(part))) for part in parts]
+            return torch.softmax(torch.cat(logits), 1).cpu().numpy()
+
+    def _prepared(self, samples: NDArray[np.float32]) -> Tensor:
+        return self.model.prepared(torch.from_numpy(samples).to(self.device)).double()
 
 
 def _some(members: Ids, rng: np.random.Generator) -> Ids:
@@ -175,5 +192,7 @@ def learner_for(
     on_progress: Callable[[str, float], None] = lambda what, share: None,
 ) -> LocalLearner:
     """Make the learner that suits a model."""
-    kind = HeadLearner if isinstance(model, LinearHead) else LocalLearner
-    return kind(model, pool, classes, config, on_progress)  # type: ignore[arg-type]
+    if isinstance(model, LinearHead):
+        return HeadLearner(model, pool, classes, config, on_progress)
+    kind = TeacherLearner if config.teacher else LocalLearner
+    return kind(model, pool, classes, config, on_progress)

@@ -17,9 +17,9 @@ from torch import nn
 from deepbass.core.belief import Belief, BeliefSum, Floats
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, StoreError
-from deepbass.core.foreign import decoding, guarded, reason_of
+from deepbass.core.foreign import guarded, reason_of
 from deepbass.core.guard import Evidence
-from deepbass.core.labels import UNKNOWN, Classes, Ids, Labels
+from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.need import EVERYTHING, Need
 from deepbass.core.quality import Quality
@@ -28,16 +28,18 @@ from deepbass.core.samples import Samples
 from deepbass.learn.augment import augment, augments
 from deepbass.learn.engine import Engine
 from deepbass.learn.kernel.kernel_engine import KernelEngine
+from deepbass.learn.packed_state import as_bytes, pack, unpack, weights_of
 from deepbass.learn.passes import make_passes
 from deepbass.learn.torch_engine import TorchEngine, slices
 
 OnProgress = Callable[[str, float], None]  # what is being done, and the share that is done
 _READ_AT_A_TIME = 1024  # samples
-_MODEL = "model."  # what the names of weights begin with in a packed state
 
 
 class LocalLearner:
     """Trains and asks a model. Satisfies the loop's Learner protocol."""
+
+    evidence: tuple[Evidence, ...] = ()  # what known labels say about parts of the method that may help or harm
 
     def __init__(
         self,
@@ -57,16 +59,7 @@ class LocalLearner:
         with self._seeded(seed_for(config.seed, UNTRAINED, "lazy weights")), guarded(partial(_misfit, pool.shape)):
             self.probabilities(pool, np.arange(2))  # a misfit shows at once, and lazy layers learn their size
         self._engine = engine_for(self.model, pool, classes, config, self.device, self._engine)
-        self._optimiser = _adam(self.model, config)
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """Tell what ways of learning were worth on known labels that were kept from them; nothing was tried here."""
-        return ()
-
-    def predict_plain(self, samples: Samples, ids: Ids | None = None) -> Floats | None:
-        """Predict as plain supervised learning from the same labels would; None where that is not known."""
-        return None
+        self._optimiser = adam(self.model, config)
 
     @property
     def engine(self) -> str:
@@ -86,7 +79,7 @@ class LocalLearner:
         views = generator(seed, 0, "augment")  # a stream of its own: order and masks are those of a run without
         with self._timed("train"), self._seeded(seed), self._engine.training(seed):
             for epoch in range(epochs):
-                batches = _batches(rng.permutation(len(ids)), self._config.batch_size)
+                batches = batches_of(rng.permutation(len(ids)), self._config.batch_size)
                 for done, rows in enumerate(batches):
                     self._on_progress("training", (epoch + done / len(batches)) / epochs)
                     self._optimiser.zero_grad()
@@ -116,15 +109,15 @@ class LocalLearner:
 
     def predict(self, samples: Samples, ids: Ids | None = None) -> Floats:
         """Predict class probabilities of some samples, or of all, as whoever uses the model will: see `Engine.mean`."""
-        passes = self._config.predict_passes
-        if not passes:
-            return self.probabilities(samples, ids)
-        wanted = np.arange(len(samples)) if ids is None else ids
-        probs_N_C = np.empty((len(wanted), self._classes))
-        for part in slices(len(wanted), _READ_AT_A_TIME):
-            self._on_progress("evaluating", part.start / len(wanted))
-            probs_N_C[part] = self._engine.mean(samples.read(wanted[part]), passes)
-        return probs_N_C
+        return self._predicted_by(self._engine, samples, ids)
+
+    def plain_from(self, answers: Answers, samples: Samples) -> Floats | None:
+        """Predict as plain supervised learning from other labels would; None where that takes too long to find out."""
+        return None
+
+    def predict_plain(self, samples: Samples, ids: Ids | None = None) -> Floats | None:
+        """Predict as a network would that has learned from known labels alone; None where there is none beside."""
+        return None
 
     def probabilities(self, samples: Samples, ids: Ids | None = None) -> Floats:
         """Predict class probabilities of some samples, or of all, with dropout off, one row per sample."""
@@ -133,32 +126,27 @@ class LocalLearner:
 
     def state(self) -> bytes:
         """Pack the weights and the optimiser's state as safetensors."""
-        tensors = {f"{_MODEL}{name}": tensor for name, tensor in self.model.state_dict().items()}
-        for place, weights in enumerate(self._weights()):
-            for name, tensor in self._optimiser.state[weights].items():
-                tensors[f"adam.{place}.{name}"] = tensor
-        return safetensors.torch.save({name: t.detach().cpu().contiguous().clone() for name, t in tensors.items()})
+        return as_bytes(pack(self.model, self._optimiser))
 
     def restore(self, state: bytes) -> None:
         """Take up a packed state; the model must be the one that was packed."""
         with guarded(lambda cause: StoreError(f"The checkpoint does not fit the model: {cause}")):
-            tensors = safetensors.torch.load(state)
-            model = {name.removeprefix(_MODEL): t for name, t in tensors.items() if name.startswith(_MODEL)}
-            self.model.load_state_dict(model)
-            weights = self._weights()
-            for name, tensor in tensors.items():
-                if name.startswith("adam."):
-                    place, key = name.removeprefix("adam.").split(".", 1)
-                    owner = weights[int(place)]
-                    # in the memory layout of the weights, or rounding could differ from the unbroken run's
-                    self._optimiser.state[owner][key] = (
-                        tensor if tensor.ndim == 0 else torch.empty_like(owner).copy_(tensor)
-                    )
+            unpack(safetensors.torch.load(state), self.model, self._optimiser)
 
     def weight_names(self) -> list[str]:
         """Name the weights in the order in which the optimiser's state is packed."""
         names = {weights: name for name, weights in self.model.named_parameters()}
-        return [names[weights] for weights in self._weights()]
+        return [names[weights] for weights in weights_of(self._optimiser)]
+
+    def _predicted_by(self, engine: Engine, samples: Samples, ids: Ids | None) -> Floats:
+        wanted, passes = np.arange(len(samples)) if ids is None else ids, self._config.predict_passes
+        if not passes:
+            return engine.probabilities(samples, wanted, lambda share: self._on_progress("evaluating", share))
+        probs_N_C = np.empty((len(wanted), self._classes))
+        for part in slices(len(wanted), _READ_AT_A_TIME):
+            self._on_progress("evaluating", part.start / len(wanted))
+            probs_N_C[part] = engine.mean(samples.read(wanted[part]), passes)
+        return probs_N_C
 
     def _shown(self, ids: Ids, labels: Labels, views: np.random.Generator) -> NDArray[np.float32]:
         """Read samples as they are trained on: those with a known label augmented, if wanted; guesses never."""
@@ -167,9 +155,6 @@ class LocalLearner:
             known_N = labels.answer[ids] != UNKNOWN
             inputs[known_N] = augment(inputs[known_N], self._config.rotate, self._config.stretch, views)
         return inputs
-
-    def _weights(self) -> list[nn.Parameter]:
-        return [weights for group in self._optimiser.param_groups for weights in group["params"]]
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:
@@ -208,13 +193,6 @@ def engine_for(
     return torchs or TorchEngine(model, pool, classes, config, device)
 
 
-def packed_weights(state: bytes, where: object) -> dict[str, torch.Tensor]:
-    """Take the model's weights out of a packed state; ``where`` it comes from is for errors."""
-    with decoding(where, "state of a model", "Restore the folder from a copy.", StoreError):
-        tensors = safetensors.torch.load(state)
-        return {name.removeprefix(_MODEL): t for name, t in tensors.items() if name.startswith(_MODEL)}
-
-
 def _misfit(shape: tuple[int, ...], cause: Exception) -> ConfigError:
     return ConfigError(
         f"The model does not take samples of shape {shape}, a batch of them in front: {reason_of(cause)}. Make one for "
@@ -236,7 +214,7 @@ def pick_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def _adam(model: nn.Module, config: Config) -> torch.optim.Adam:
+def adam(model: nn.Module, config: Config) -> torch.optim.Adam:
     """Make Adam with Keras' epsilon; lambda * sum(w^2) on kernels is a weight decay of 2 lambda there, 0 elsewhere."""
     learnable = [weights for weights in model.parameters() if weights.requires_grad]
     if not learnable:
@@ -253,7 +231,7 @@ def _adam(model: nn.Module, config: Config) -> torch.optim.Adam:
     )
 
 
-def _batches(order: Ids, size: int) -> list[Ids]:
+def batches_of(order: Ids, size: int) -> list[Ids]:
     """Cut an order into batches; a last batch of one joins the one before, for BatchNorm cannot train on one."""
     batches = [order[rows] for rows in slices(len(order), size)]
     if len(batches) > 1 and len(batches[-1]) == 1:

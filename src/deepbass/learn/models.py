@@ -1,4 +1,4 @@
-"""The paper's two networks, and the hook for the user's own."""
+"""The paper's two networks, a small one for pictures, and the hook for the user's own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from deepbass.core.loop import UNTRAINED
 from deepbass.core.own_model import check_named, import_function, is_code
 from deepbass.core.randomness import seed_for
 from deepbass.learn.heads import LinearHead
+
+_MOST_BLOCKS = 6  # that a network for pictures has
 
 
 def paper_cnn(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn.Sequential:
@@ -35,6 +37,32 @@ def paper_cnn(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn
             layers.append(nn.MaxPool2d(2))
     features = 16 * (height // 2 // 2) * (width // 2 // 2)
     return _glorot(nn.Sequential(*layers, nn.Flatten(), nn.Linear(features, classes)))
+
+
+def small_cnn(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn.Sequential:
+    """Build a small network for pictures, in which dropout follows pooling.
+
+    In the paper's, pooling takes the highest of what dropout left: with dropout off, it sees other activations than it
+    was trained with. Here a pass without dropout is the mean of those with it, but for what is not linear. Each block
+    halves the sides, until they are below 4 pixels; larger pictures have more blocks, so the last layer stays small.
+    """
+    if len(shape) != 3 or min(shape[1:]) < 4:
+        raise ConfigError(
+            f"model 'small-cnn' needs images of at least 4 x 4 pixels (channels, height, width); the samples are "
+            f"{shape}. Use model 'mlp', or your own."
+        )
+    channels, height, width = shape
+    layers: list[nn.Module] = []
+    wide = 16
+    while min(height, width) >= 4 and len(layers) < 4 * _MOST_BLOCKS:
+        layers += [
+            nn.Conv2d(channels, wide, 3, padding=1),
+            nn.LeakyReLU(0.1, inplace=True),
+            nn.MaxPool2d(2),
+            nn.Dropout(dropout),
+        ]
+        channels, height, width, wide = wide, height // 2, width // 2, min(2 * wide, 64)
+    return _glorot(nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels * height * width, classes)))
 
 
 def paper_mlp(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn.Sequential:
@@ -82,6 +110,7 @@ def linear_head(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> 
 
 BUILT_IN: dict[str, Callable[[tuple[int, ...], int, float], nn.Module]] = {
     "cnn": paper_cnn,
+    "small-cnn": small_cnn,
     "mlp": paper_mlp,
     "linear": linear_head,
 }

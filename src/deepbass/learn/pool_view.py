@@ -23,13 +23,13 @@ _ALPHA, _ROUNDS = 0.9, 25  # how far labels are spread: a known one speaks for i
 
 
 class PoolView:
-    """A part of a pool in few dimensions, with its graph of neighbours. Made once; it follows from seed and samples."""
+    """Some samples of a pool in few dimensions, with their graph of neighbours. It follows from seed and samples."""
 
-    def __init__(self, pool: Samples, head: LinearHead, seed: int) -> None:
+    def __init__(self, pool: Samples, ids: Ids, head: LinearHead, seed: int) -> None:
         rng = generator(seed, 0, "view of the pool")
         self._pool, self._head = pool, head
-        rows = np.arange(len(pool))
-        self.rows = rows if len(rows) <= MOST_POINTS else np.sort(rng.choice(len(pool), MOST_POINTS, replace=False))
+        self.of = ids
+        self.rows = ids if len(ids) <= MOST_POINTS else np.sort(rng.choice(ids, MOST_POINTS, replace=False))
         seen = self.prepared(self.rows)
         wide = seen.shape[1] > DIMENSIONS
         self._directions = torch.from_numpy(main_directions(seen.numpy(), DIMENSIONS, rng)) if wide else None

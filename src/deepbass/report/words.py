@@ -20,6 +20,8 @@ _CHOICE = {
     "variation-ratios": "the samples its dropout passes voted most differently on",
     "least-confidence": "the samples it was least confident of",
     "margin": "the samples most torn between two classes",
+    "margin-draw": "samples drawn from those most torn between two classes",
+    "by-budget": "typical samples first, then such as were torn between two classes",
     "random": "samples drawn at random",
     OWN: "samples chosen by a rule passed in Python",
 }

@@ -16,8 +16,8 @@ from deepbass.core.setting import read_share, settings_of
 
 def configure(data: str, preset: str, *layers: Mapping[str, Any]) -> Config:
     """Make the configuration of a run on a data set; every layer overrides those before it."""
-    budget = next((layer["budget"] for layer in reversed(layers) if isinstance(layer.get("budget"), int)), None)
-    return reconfigure(look_up(preset, data, budget), *layers)
+    budget = {name: value for layer in layers for name, value in layer.items()}.get("budget")
+    return reconfigure(look_up(preset, data, budget if isinstance(budget, int) else None), *layers)
 
 
 def reconfigure(settings: Mapping[str, Any], *layers: Mapping[str, Any]) -> Config:

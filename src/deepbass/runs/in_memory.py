@@ -98,11 +98,11 @@ def look_again(X: Any, seen: Seen, *, where: str = "X") -> Seen:
 def settings_for(seen: Seen, given: Mapping[str, Any]) -> Config:
     """Make the configuration that suits samples; what is given goes above it."""
     # columns of numbers are a table, whatever holds them: a head is solved on them, each on a scale of its own
-    suits = suited(TABLE if seen.flat else seen.features)
+    suits = suited(TABLE if seen.flat else seen.features, seen.pool.shape, len(seen.pool), given)
     if has_head(seen, given.get("model", "auto")):
         suits = {**suits, "model": "linear", "admit": WEIGHED}
     elif seen.flat:
-        suits = suited(PIXELS)
+        suits = suited(PIXELS, seen.pool.shape, len(seen.pool), given)
     chosen = configure("arrays", AUTO, {**suits, **given})
     return reconfigure({**chosen.as_dict(), "features": seen.features})
 

@@ -23,8 +23,8 @@ from deepbass.core.foreign import decoding
 from deepbass.core.own_model import check_named, check_same_kind, is_code
 from deepbass.label.project import Project
 from deepbass.label.trained_models import newest_checkpoint
-from deepbass.learn.learner import packed_weights
 from deepbass.learn.models import build
+from deepbass.learn.packed_state import packed_weights
 from deepbass.store.names import (
     FEATURES_FILE,
     LEARNER_FILE,

@@ -37,6 +37,7 @@ class Stepwise:
         self.stale = True  # whether labels have come that the learner has not seen
         self._acquire = acquire
         self._belief: Belief | None = None
+        self._parts: Method | None = None
 
     @property
     def labels(self) -> Labels:
@@ -68,7 +69,7 @@ class Stepwise:
             chosen = labels.askable
         elif self.can_learn:
             belief = self._believe()
-            chosen = self._method().acquire(belief, labels.askable, count, rng)
+            chosen = self._method().acquire.about(labels)(belief, labels.askable, count, rng)
         else:
             chosen = self._typical(count, rng)
         self.state = replace(self.state, labels=self.labels.wanted(chosen))
@@ -87,18 +88,24 @@ class Stepwise:
         if self.stale:
             # a head is solved, so one step is enough; a network gets as many as a run makes between two askings
             steps = 1 if isinstance(learner, HeadLearner) else self.config.ask_every
-            begin = self.state.iteration
-            stop = after(0 if begin == UNTRAINED else begin + steps)
-            method = replace(self._method(), acquire=ACQUIRE["none"](self.config.quantile), stop=stop)
-            run(learner, Nobody(), method, self.state, self._on_step)
-            self.stale, self._belief = False, None
+            self._go_on(learner, 0 if self.state.iteration == UNTRAINED else steps)
         return learner
+
+    def train(self, iterations: int) -> None:
+        """Train for some iterations more, whether or not labels have come."""
+        self._go_on(self.trained(), iterations)
+
+    def _go_on(self, learner: LocalLearner, iterations: int) -> None:
+        stop = after(max(0, self.state.iteration) + iterations)
+        method = replace(self._method(), acquire=ACQUIRE["none"](self.config.quantile), stop=stop)
+        run(learner, Nobody(), method, self.state, self._on_step)
+        self.stale, self._belief = False, None
 
     def grow(self, seen: Seen) -> None:
         """Go on with a pool that has more samples, the former ones first."""
         self.seen = seen
         self.state = replace(self.state, labels=self.labels.extended(len(seen.pool), self.labels.classes))
-        self._belief = None
+        self._belief, self._parts = None, None
         if self.learner is not None:
             state, classes = self.learner.state(), self.learner_classes
             self.restore(state, classes)
@@ -122,7 +129,10 @@ class Stepwise:
         return new_learner(self.config, self.seen, classes, self.networks.of(classes))
 
     def _method(self) -> Method:
-        return method_with(self.config, acquire=self._acquire, rows=self.seen.pool.row_map)
+        if self._parts is None:  # made once for a pool: some policies look at where all samples lie
+            pool = self.seen.pool
+            self._parts = method_with(self.config, acquire=self._acquire, rows=pool.row_map, samples=pool)
+        return self._parts
 
     def _on_step(self, step: Step) -> None:
         self.state = step.state

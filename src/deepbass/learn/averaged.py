@@ -1,0 +1,75 @@
+"""A student and its teacher: a network that is trained, and the moving average of its weights that is asked.
+
+Mean teacher (Tarvainen and Valpola, 2017): the average wavers less than the student, so its guesses are better.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from deepbass.core.labels import Classes
+from deepbass.learn.engine import Engine
+from deepbass.learn.packed_state import pack, unpack
+
+_WARM_UP = 10  # steps over which the average forgets how it began: it counts as this many steps, not more
+
+
+class Averaged:
+    """A student with its optimiser, and its teacher."""
+
+    def __init__(
+        self,
+        teacher: nn.Module,
+        decay: float,
+        engine_of: Callable[[nn.Module], Engine],
+        optimiser_of: Callable[[nn.Module], torch.optim.Optimizer],
+        asked: Engine | None = None,
+    ) -> None:
+        """Begin with a student equal to the teacher; ``asked`` runs the teacher, if something does already."""
+        self.teacher, self.student = teacher, copy.deepcopy(teacher)
+        self.asked = asked or engine_of(self.teacher)
+        self.trained = engine_of(self.student)
+        self._optimiser = optimiser_of(self.student)
+        self._decay, self._steps = decay, 0
+
+    def step(self, inputs: NDArray[np.float32], classes: Classes) -> None:
+        """Train the student on a batch, inside `trained.training`, and move the teacher after it."""
+        self._optimiser.zero_grad()
+        self.trained.backward(inputs, classes)
+        self._optimiser.step()
+        self._steps += 1
+        kept = decay_at(self._steps, self._decay)
+        with torch.no_grad():
+            for mean, weights in zip(self.teacher.parameters(), self.student.parameters(), strict=True):
+                mean.lerp_(weights, 1 - kept)
+            for buffer, counted in zip(self.teacher.buffers(), self.student.buffers(), strict=True):
+                buffer.copy_(counted)
+
+    def become(self, other: Averaged) -> None:
+        """Take over all that another one of the same kind has learned."""
+        self.take_up({name: tensor.clone() for name, tensor in other.tensors("").items()}, "")
+
+    def tensors(self, prefix: str) -> dict[str, Tensor]:
+        """Name all that a resume needs."""
+        return {
+            **pack(self.teacher, None, f"{prefix}teacher."),
+            **pack(self.student, self._optimiser, f"{prefix}student."),
+            f"{prefix}steps": torch.tensor(self._steps),
+        }
+
+    def take_up(self, tensors: Mapping[str, Tensor], prefix: str) -> None:
+        """Go on from what was packed under a prefix."""
+        unpack(tensors, self.teacher, None, f"{prefix}teacher.")
+        unpack(tensors, self.student, self._optimiser, f"{prefix}student.")
+        self._steps = int(tensors[f"{prefix}steps"])
+
+
+def decay_at(step: int, decay: float) -> float:
+    """Tell how much of the average is kept at a step, from 1 on: less at first, so that the beginning is forgotten."""
+    return min(decay, step / (step + _WARM_UP))
