@@ -70,6 +70,9 @@ class Stepwise:
         elif self.can_learn:
             belief = self._believe()
             chosen = self._method().acquire.about(labels)(belief, labels.askable, count, rng)
+            if self._acquire is None:  # a rule of the caller's own may want fewer; others do where the rest are copies
+                rest = np.setdiff1d(labels.askable, chosen)
+                chosen = np.concatenate([chosen, rng.permutation(rest)[: count - len(chosen)]])
         else:
             chosen = self._typical(count, rng)
         self.state = replace(self.state, labels=self.labels.wanted(chosen))
