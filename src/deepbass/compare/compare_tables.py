@@ -11,7 +11,7 @@ from deepbass.compare.plan import EVERY_LABEL
 from deepbass.compare.saving import ABOUT, Saving
 from deepbass.compare.standing import ACCURACY, BALANCED, BELOW, MEASURES, Outcome, Spread, Standing
 from deepbass.core.quality import is_uneven
-from deepbass.report.words import SPACE, percent, signed
+from deepbass.report.words import SPACE, duration, percent, signed
 
 NONE = "–"
 NOTHING = "Nothing was run yet: deepbass compare fills this page."
@@ -62,9 +62,9 @@ def status(outcome: Outcome) -> str:
     finished = [record for runs in outcome.finished.values() for record in runs.values()]
     if not finished and not outcome.failed:
         return NOTHING
-    hours = sum(sum(record.seconds.values()) for record in finished) / 3600
+    spent = sum(sum(record.seconds.values()) for record in finished)
     return (
-        f"{counted_runs(len(finished))} finished in {hours:,.1f} hours of computing, {len(outcome.failed)} failed, "
+        f"{counted_runs(len(finished))} finished in {duration(spent)} of computing, {len(outcome.failed)} failed, "
         f"{outcome.missing} to be done."
     )
 
