@@ -37,6 +37,9 @@ REPORT_TEXT_FILE = "report.md"
 COMPARE_FILE = "compare.html"  # a comparison has these in place of a report
 COMPARE_TEXT_FILE = "compare.md"
 
+# a session that was saved in Python: it has the files of an exported model, too
+SESSION_FILE = "session.json"
+
 # exports
 MODEL_CONFIG_FILE = "config.json"
 MODEL_README_FILE = "README.md"
