@@ -68,6 +68,8 @@ def test_it_says_what_the_default_is_worth(tmp_path: Path) -> None:
     values = as_plain_values(found)
     assert [row["labels"] for row in values["worth"]["accuracy"]] == [50, 100]
     assert values["methods"][OURS]["50"]["runs"] == 2
+    level = outcome(tmp_path / "l", comparison(), lambda method, n, run: 0.5 + 0.01 * run)
+    assert headline(level).startswith("On made up no better than plain; with ")
     below = outcome(tmp_path / "b", comparison(), lambda method, n, run: 0.1 if method == OURS else 0.5)
     assert headline(below) == "On made up plain does better with 50 and 100 labels"
 
