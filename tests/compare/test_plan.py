@@ -84,7 +84,10 @@ def test_a_budget_that_the_pool_has_no_room_for_is_left_out_and_that_is_said() -
 
 
 def test_fewer_labels_than_classes_are_said_to_be_few() -> None:
-    assert "5 labels are fewer than the 10 classes" in plan_for((5, 50)).notes[0]
+    few = plan_for((5, 50))
+    assert "5 labels are fewer than the 10 classes" in few.notes[0]
+    assert "paper begins with a label of every class" in few.notes[1]
+    assert (few.tiers("paper"), few.tiers(OURS)) == (["50"], ["5", "50"])
     assert not plan_for((10, 50)).notes
 
 

@@ -78,6 +78,8 @@ class Comparison:
         """List how many labels a method is run with."""
         if METHODS[method].every_label:
             return [EVERY_LABEL]
+        if METHODS[method].every_class:
+            return [str(labels) for labels in self.labels if labels >= self.classes]
         return [str(labels) for labels in (self.plain_labels if method in PLAIN else self.labels)]
 
     def as_dict(self) -> dict[str, Any]:
@@ -161,7 +163,10 @@ def make_plan(
         notes.append(
             f"{possible[0]:,} labels are fewer than the {facts.classes} classes: some will never have been met"
         )
-    names = tuple(method.name for method in methods)
+    listed = list(methods)
+    names = tuple(method.name for method in listed)
+    if possible[0] < facts.classes and (begins := [method.name for method in listed if method.every_class]):
+        notes.append(f"{', '.join(begins)} begins with a label of every class, and is left out where there are fewer")
     return Comparison(
         facts.name, source, dict(settings), seed, possible, plain_budgets(possible, facts.pool), names, runs,
         facts.pool, facts.validation, facts.classes, facts.commonest, facts.features, tuple(notes),
