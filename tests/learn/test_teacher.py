@@ -155,6 +155,17 @@ def test_stop_and_resume_equals_not_stopping(stop: int) -> None:
     assert resumed.evidence == unbroken.evidence
 
 
+def test_where_no_guess_is_wanted_there_is_none_from_neighbours_either() -> None:
+    pool, classes = bars()
+    subject = learner(pool, admit="none")
+    labels = told(classes, FIRST)
+    for seed in range(3):
+        subject.train(labels, epochs=1, copies=1, seed=seed)
+    np.testing.assert_array_equal(subject.predict(pool), subject.predict_plain(pool))
+    assert subject.evidence == ()
+    assert int(subject._with.tensors("")["steps"]) == 3 * 2  # all 60 labels, 32 at a time: none is kept back
+
+
 def test_the_model_that_is_packed_is_the_teacher() -> None:
     pool, classes = bars()
     subject = learner(pool)

@@ -64,16 +64,16 @@ class TeacherLearner(LocalLearner):
 
         At first there are no guesses but those of the neighbours of known labels.
         """
-        first = self._trainings == 0
-        if first:
+        first, guessing = self._trainings == 0, self._config.admit != "none"
+        if first and guessing:
             self._held.keep_some(labels, seed)
-        else:
+        elif guessing:
             self._judge(labels)
         weight = self.evidence[0].weight if self.evidence else 1.0
         with self._timed("train"), self._seeded(seed):
             labels = labels.answered(Answers(self._held.kept, np.full(len(self._held.kept), UNKNOWN)))
             known = np.repeat(labels.known, copies)
-            if first:
+            if first and guessing:
                 labels = first_guesses(self._pool, labels, generator(seed, 0, "first guesses"))
             members = np.setdiff1d(labels.members, self._held.kept)
             most = min(len(members), len(known) if first else self._config.guesses or len(members))
