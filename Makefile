@@ -7,6 +7,7 @@
 # make bench  how fast it is, side by side with plain PyTorch, Keras and baal (half an hour; leave the machine alone)
 # make bench-web  how long people wait for the labelling page, fifty at a time (two minutes; leave the machine alone)
 # make bench-photos  how long a person who labels 10,000 photographs waits for questions and for the model (five minutes)
+# make compare  the default against plain methods on the data sets of docs/compare.md (hours; goes on where it was stopped)
 # make slow   20,000 damaged files, 20,000 malformed requests, hundreds of kills, and what is missing of the paper's
 #             experiments in the quick tier (over two hours)
 
@@ -21,7 +22,7 @@ BENCH_READY := $(BENCH)/.ready
 SOURCES := pyproject.toml constraints.txt hatch_build.py src/deepbass/__init__.py $(wildcard src/deepbass/learn/kernel/*pp)
 PYTHON_IS_NEW := $(PYTHON) -c 'import sys; sys.exit("deepbass needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 
-.PHONY: demo demo-photos demo-texts test test-lowest check check-js bench bench-web bench-photos slow clean
+.PHONY: demo demo-photos demo-texts test test-lowest check check-js bench bench-web bench-photos compare slow clean
 
 demo: $(READY)
 	$(BIN)/deepbass run mnist
@@ -61,6 +62,9 @@ bench-web: $(READY)
 
 bench-photos: $(READY)
 	cd benchmarks && ../$(BIN)/python -m people.photos
+
+compare: $(READY)
+	$(BIN)/python experiments/compare_all.py
 
 slow: $(READY)
 	DEEPBASS_MUTANTS=20000 $(BIN)/pytest tests/laws/test_mutants.py --timeout 3600

@@ -171,6 +171,65 @@ def test_nothing_is_passed_by_its_mark(tmp_path: Path, part: str) -> None:
     assert not (tmp_path / "run").exists()
 
 
+# rows are rows
+
+
+def spread_classes() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 90)
+    return (rng.normal(size=(90, 3)) / 4 + np.eye(3)[y]).astype(np.float32), y
+
+
+@pytest.mark.parametrize("kind", ["function", "array", "dict", "object", "names"])
+def test_an_oracle_is_asked_about_rows_of_what_was_passed_in(tmp_path: Path, kind: str) -> None:
+    X, y = spread_classes()
+    known = np.where(np.arange(90) < 40, y, -1)
+    asked: list[int] = []
+
+    class Person:
+        def ask(self, rows: Ids) -> Answers:
+            asked.extend(rows.tolist())
+            return Answers(rows, y[rows])
+
+    def answer(rows: Ids) -> Any:
+        return Person().ask(rows).classes
+
+    who: dict[str, Any] = {
+        "function": answer,
+        "array": y,
+        "dict": dict(enumerate(y.tolist())),
+        "object": Person(),
+        "names": lambda rows: [str(label) for label in answer(rows)],
+    }
+    tiny = {**TINY, "pool": None}
+    result = deepbass.run(X, known, oracle=who[kind], out=tmp_path / "run", **tiny)
+    labels = result.labels
+    assert len(labels) == 90
+    assert len(labels.known) > 8  # some were asked, and held-out rows are not among them
+    np.testing.assert_array_equal(labels.answer[labels.known], y[labels.known])
+    if asked:
+        assert set(asked) <= set(labels.known.tolist())
+    again = deepbass.resume(tmp_path / "run", X, known, oracle=who[kind])
+    assert again.labels == labels
+
+
+def test_rules_and_guesses_speak_of_rows_of_what_was_passed_in(tmp_path: Path) -> None:
+    X, y = spread_classes()
+    seen: list[int] = []
+
+    def rule(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
+        seen.extend(askable.tolist())
+        return askable[-1:]
+
+    result = deepbass.run(X, y, acquire=rule, admit="all-data", out=tmp_path / "run", **{**TINY, "pool": None})
+    held = np.flatnonzero((result.labels.answer == -1) & (result.labels.guess == -1))
+    assert len(held) == 18
+    assert not set(held.tolist()) & set(seen)
+    assert max(seen) in result.labels.known
+    right = result.labels.guess[result.labels.members] == y[result.labels.members]
+    assert right.mean() == result.history[-1]["pseudo_accuracy"]
+
+
 # what comes back
 
 

@@ -118,6 +118,26 @@ def test_tables_of_texts_rows_and_images_and_standard_input_say_the_same(here: P
     assert classes(here / "pictures", here / "list.csv") == by_folder
 
 
+def test_rows_are_called_as_a_column_of_theirs_has_it(here: Path, tmp_path: Path) -> None:
+    texts = tmp_path / "t.csv"
+    texts.write_text("key,body\nA-1,it crashes\nA-2,lovely\n")
+    assert [row["name"] for row in rows_of(predict(here / "texts", texts, "--id", "key"))] == ["A-1", "A-2"]
+    lines = make_rows(tmp_path / "r.csv", target=False).read_text().splitlines()[:4]
+    rows = "".join(f"{cell},{line}\n" for cell, line in zip(("key", "x", "y", "z"), lines, strict=True))
+    (tmp_path / "k.csv").write_text(rows)
+    assert [row["name"] for row in rows_of(predict(here / "rows", tmp_path / "k.csv", "--id", "key"))] == [
+        "x",
+        "y",
+        "z",
+    ]
+    assert [row["name"] for row in rows_of(predict(here / "rows", "-", "--id", "key", given=rows))] == ["x", "y", "z"]
+    texts.write_text("key,body\n,it crashes\nA-2,lovely\n")
+    some = predict(here / "texts", texts, "--id", "key")
+    assert some.exit_code == 1
+    assert "Left out: row 1 (nothing in 'key', which names the rows)" in some.output
+    assert predict(here / "texts", texts, "--id", "no").exit_code == 2
+
+
 @pytest.mark.parametrize(
     ("model", "words", "error"),
     [

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deepbass.api import load as load
     from deepbass.api import load_model as load_model
     from deepbass.api import resume as resume
     from deepbass.api import run as run
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
     from deepbass.core.loop import Learner as Learner
     from deepbass.core.loop import Oracle as Oracle
     from deepbass.core.loop import State as State
+    from deepbass.estimator import DeepBASSClassifier as DeepBASSClassifier
+    from deepbass.learn.add_dropout import with_dropout as with_dropout
     from deepbass.report.page import write_report as write_report
     from deepbass.runs.lifecycle import Result as Result
     from deepbass.runs.lifecycle import Watch as Watch
     from deepbass.runs.measure import Metrics as Metrics
+    from deepbass.session import Session as Session
 
 __version__ = "0.1.0"
 
@@ -30,8 +34,12 @@ _HOMES = {
     # what to call
     "run": "deepbass.api",
     "resume": "deepbass.api",
+    "load": "deepbass.api",
     "load_model": "deepbass.api",
     "write_report": "deepbass.report.page",
+    "DeepBASSClassifier": "deepbass.estimator",
+    "Session": "deepbass.session",
+    "with_dropout": "deepbass.learn.add_dropout",
     # what they take and return
     "Config": "deepbass.core.config",
     "Result": "deepbass.runs.lifecycle",

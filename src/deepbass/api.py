@@ -1,13 +1,16 @@
-"""The library's front door: run, resume, load_model. Each does in one call what the command does."""
+"""The library's front door: run, resume, load, load_model. Each does in one call what the command does."""
 
 from __future__ import annotations
 
 import copy
+import logging
 import shlex
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,12 +24,20 @@ from deepbass.core.loop import Method, Oracle, Stop
 from deepbass.core.own_model import check_named, check_same_kind, is_code
 from deepbass.core.own_rules import method_with
 from deepbass.core.presets import AUTO, suited
+from deepbass.core.row_map import RowMap
 from deepbass.data.catalogue import NAMED
 from deepbass.data.featurised import Featurise
-from deepbass.data.load import PIXELS, Data, from_arrays, load
-from deepbass.runs.configure import configure, reconfigure
+from deepbass.data.in_python import from_python
+from deepbass.data.load import PIXELS, Data, from_arrays
+from deepbass.data.load import load as load_data
+from deepbass.data.pool import Pool
+from deepbass.data.sample_arrays import looks_unscaled
+from deepbass.learn.own_network import MakeNetwork, own_network
+from deepbass.oracle import Answering, AnyOracle
+from deepbass.runs.configure import configure, reconfigure, whole_reference
 from deepbass.runs.featurise import Featuriser
 from deepbass.runs.lifecycle import Result, Run, Watch
+from deepbass.runs.loaded_model import LoadedModel
 from deepbass.runs.saved_model import load_saved
 from deepbass.store.rundir import RunDir
 
@@ -40,8 +51,8 @@ def run(
     config: Config | None = None,
     preset: str | None = None,
     initial: int | Sequence[int | str] | NDArray[np.integer] | None = None,
-    model: nn.Module | str | None = None,
-    oracle: Oracle | str | None = None,
+    model: nn.Module | MakeNetwork | str | None = None,
+    oracle: AnyOracle | str | None = None,
     acquire: Acquire | Acquisition | str | None = None,
     admit: Admit | Admission | str | None = None,
     stop: Stop | str | None = None,
@@ -54,10 +65,14 @@ def run(
 
     Settings are those of a ``config`` or of a ``preset`` (``"auto"``: what suits the data), and above these the fields
     of `Config` that are given by name. Five of them may be a value of your own instead of a name: ``model`` any
-    ``nn.Module`` that returns logits, ``oracle`` any object that can be asked, and the rules ``acquire(belief, askable,
-    count, rng)``, which returns ids, ``admit(belief, threshold, labels)``, which returns labels, and ``stop(state)``,
-    which returns why the run is over, or None. They are not kept in the run's directory: `resume` has to be given them
-    again.
+    ``nn.Module`` that returns logits, or a function of (shape, classes) that makes one; ``oracle`` whoever answers (a
+    function of rows, an object that can be asked, an array or a mapping of labels); and the rules ``acquire(belief,
+    askable, count, rng)``, which returns rows, ``admit(belief, threshold, labels)``, which returns labels, and
+    ``stop(state)``, which returns why the run is over, or None. They are not kept in the run's directory: `resume` has
+    to be given them again.
+
+    Samples go by their rows in the data that is passed in, whatever is held out of it: in questions, in rules, and in
+    ``labels`` of the result.
 
     ``initial`` is how many labels are known at the start, or which: rows of the training data, or names.
 
@@ -81,15 +96,16 @@ def run(
         chosen = reconfigure(config.as_dict(), {**settings, **named})
     else:
         raise ConfigError(f"preset = {preset!r} and a config are given: a config has all settings, so leave one out.")
-    # the caller's model stays as it is; a function that the caller named may be called
-    network = copy.deepcopy(model) if isinstance(model, nn.Module) else chosen.model
-    watch = watch or Watch()
+    unwatched = watch is None
+    watch = watch or Watch(on_note=_log_note)
     featurise = Featuriser(chosen.features, named=chosen.features, on_progress=watch.on_progress)
     if source is not None:
-        loaded = load(source, chosen, folder=_path(folder), progress=watch.bars, featurise=featurise)
+        loaded = load_data(source, chosen, folder=_path(folder), progress=watch.bars, featurise=featurise)
         source = source if source in NAMED else str(Path(source).expanduser().resolve())
     elif y is not None:
-        loaded = from_arrays(cast(ArrayLike, data), y, X_val, y_val, config=chosen, featurise=featurise)
+        loaded = _from_python(data, y, X_val, y_val, chosen, featurise)
+        if unwatched and loaded.features == PIXELS and (said := looks_unscaled(from_python(data), "X")):
+            warnings.warn(said, stacklevel=2)  # the command shows it among its notes
     else:
         raise DataError("Arrays need labels: call run(X, y), with -1 for the unknown ones.")
     if preset == AUTO:
@@ -97,11 +113,12 @@ def run(
         suits = suited(loaded.features, loaded.pool.shape, len(loaded.pool), given)
         chosen = reconfigure({**chosen.as_dict(), **suits}, given)
     watch.on_config(chosen)
-    method = _method(chosen, acquire, admit, stop)
+    rows = loaded.pool.row_map
+    method = _method(chosen, acquire, admit, stop, loaded.pool)
     for note in loaded.notes:
         watch.on_note(note)
     where = Path(out) if out is not None else free_directory(loaded.name)
-    own_oracle = None if isinstance(oracle, str) else oracle
+    own_oracle = None if isinstance(oracle, str) else _answering(oracle, loaded)
     with Run.create(
         where,
         chosen,
@@ -109,12 +126,12 @@ def run(
         source=source,
         initial=chosen_initial,
         extractor=featurise.extractor,
-        model=network,
+        model=_network(model, loaded) or chosen.model,  # a function that the caller named may be called
         oracle=own_oracle,
         method=method,
         watch=watch,
     ) as begun:
-        return begun.go()
+        return _by_row(begun.go(), rows)
 
 
 def resume(
@@ -125,8 +142,8 @@ def resume(
     X_val: ArrayLike | None = None,
     y_val: ArrayLike | None = None,
     features: str | None = None,
-    model: nn.Module | str | None = None,
-    oracle: Oracle | None = None,
+    model: nn.Module | MakeNetwork | str | None = None,
+    oracle: AnyOracle | None = None,
     acquire: Acquire | Acquisition | None = None,
     admit: Admit | Admission | None = None,
     stop: Stop | None = None,
@@ -144,7 +161,6 @@ def resume(
         _check_given_again(
             config, path, {"model": model, "oracle": oracle, "acquire": acquire, "admit": admit, "stop": stop}
         )
-        method = _method(config, acquire, admit, stop)
         watch = watch or Watch()
         used = run_dir.about["data"].get("features", PIXELS)
         again = f"deepbass resume {shlex.quote(str(path))} --features {shlex.quote(used)}"
@@ -161,16 +177,34 @@ def resume(
             progress=watch.bars,
             featurise=featurise,
         )
-        network = copy.deepcopy(model) if isinstance(model, nn.Module) else model
-        return Run.resume(
+        rows = loaded.pool.row_map
+        run = Run.resume(
             run_dir,
             loaded,
             extractor=featurise.extractor,
-            model=network,
-            oracle=oracle,
-            method=method,
+            model=_network(model, loaded) or (model if isinstance(model, str) else None),
+            oracle=_answering(oracle, loaded),
+            method=_method(config, acquire, admit, stop, loaded.pool),
             watch=watch,
-        ).go()
+        )
+        return _by_row(run.go(), rows)
+
+
+def load(
+    path: str | PathLike[str],
+    *,
+    model: nn.Module | str | None = None,
+    features: str | None = None,
+    passes: int | None = None,
+) -> LoadedModel:
+    """Open a trained model to predict with: of a run, of a labelling project (its newest), or of a folder of a model.
+
+    Such a folder is what ``deepbass export --format model``, `DeepBASSClassifier.save` and `Session.save` write. A
+    network of your own is passed in, or named again, as in ``model="net.py:build"``, and so are features of your own:
+    no code is run because a folder names it. ``passes`` overrides the setting ``predict_passes``.
+    """
+    named = whole_reference(model) if isinstance(model, str) else copy.deepcopy(model)
+    return LoadedModel.load(path, model=named, features=whole_reference(features) if features else None, passes=passes)
 
 
 def load_model(path: str | PathLike[str], model: nn.Module | str | None = None) -> nn.Module:
@@ -195,13 +229,29 @@ def _method(
     acquire: Acquire | Acquisition | str | None,
     admit: Admit | Admission | str | None,
     stop: Stop | str | None,
+    pool: Pool,
 ) -> Method:
     return method_with(
         config,
         acquire=None if isinstance(acquire, str) else acquire,
         admit=None if isinstance(admit, str) else admit,
         stop=None if isinstance(stop, str) else stop,
+        rows=pool.row_map,
+        samples=pool,
     )
+
+
+def _network(model: object, data: Data) -> nn.Module | None:
+    """Copy the caller's network, or have it made; None where it goes by a name. What was passed in stays as it is."""
+    return copy.deepcopy(own_network(model, data.pool.shape, len(data.classes)))
+
+
+def _answering(oracle: AnyOracle | None, data: Data) -> Oracle | None:
+    return None if oracle is None else Answering(oracle, data.pool.row_map, data.classes)
+
+
+def _by_row(result: Result, rows: RowMap) -> Result:
+    return replace(result, labels=rows.labels(result.labels))
 
 
 def _check_given_again(config: Config, path: str | PathLike[str], parts: Mapping[str, object]) -> None:
@@ -243,11 +293,21 @@ def _again(
     if data is not None and not isinstance(data, str | PathLike):
         if y is None:
             raise DataError("Arrays need labels: call resume(path, X, y).")
-        return from_arrays(data, y, X_val, y_val, config=config, featurise=featurise)
+        return _from_python(data, y, X_val, y_val, config, featurise)
     source = data if data is not None else about["data"].get("source")
     if source is None:
         raise DataError("This run was started on arrays in Python: resume it there, with deepbass.resume(path, X, y).")
-    return load(str(source), config, folder=folder, progress=progress, featurise=featurise)
+    return load_data(str(source), config, folder=folder, progress=progress, featurise=featurise)
+
+
+def _from_python(X: Any, y: Any, X_val: Any, y_val: Any, config: Config, featurise: Featurise) -> Data:
+    held_out = None if X_val is None else from_python(X_val, "X_val")
+    return from_arrays(from_python(X), y, held_out, y_val, config=config, featurise=featurise)
+
+
+def _log_note(note: str) -> None:
+    """Tell a program that looks at its log what the command would print."""
+    logging.getLogger("deepbass").info(note)
 
 
 def _rows(initial: Sequence[int | str] | NDArray[np.integer]) -> list[int | str]:

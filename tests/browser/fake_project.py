@@ -36,6 +36,10 @@ class Fake:
     more: Row = field(default_factory=dict)  # put over the panel
     title: str = "made-up images"
     mistaken: tuple[tuple[int, int, int | None], ...] = ()  # audit items it gets wrong: item, label, prediction
+    target: float | None = 0.02
+    ahead: int = 6
+    along: list[Row] = field(default_factory=list)  # wishes to take questions along
+    asked: dict[int, Row] = field(default_factory=dict)  # why the model asked, by item
     wished: Row = field(default_factory=dict)  # the last wish for audit questions
     news: list[tuple[str, Any]] = field(default_factory=list)  # events for /api/live, ever growing
     closing: bool = False
@@ -58,9 +62,10 @@ class Fake:
             "classes": self.kinds.rows(),
             "annotator": person,
             "several": several,
-            "target": 0.02,
+            "target": self.target,
             "audit": 0.1,
             "twice": 0.0,
+            "ahead": self.ahead,
             "login": several,
         }
 
@@ -129,6 +134,14 @@ class Fake:
             ],
         }
 
+    def targets(self) -> list[Row]:
+        """List what may be chosen."""
+        found: list[Row] = [
+            {"target": target, "takes": takes, "fits": takes < 300, "way": f"To show it: {takes} test questions."}
+            for target, takes in ((0.01, 458), (0.02, 228), (0.05, 90), (0.1, 44))
+        ]
+        return [*found, {"target": None, "takes": None, "fits": True, "way": "The error is measured all the same."}]
+
     def labels_of(self, class_: int) -> int:
         """Count what people called so."""
         return sum(act["kind"] == "label" and act["class"] == class_ for act in self.journal.standing().values())
@@ -159,7 +172,7 @@ class Fake:
             "iteration": self.iteration,
             "median_seconds": spent[len(spent) // 2] if spent else None,
             "audit": scored,
-            "target": 0.02,
+            "target": self.target,
             "good_enough": None,
             "standstill": None,
             "worth": {

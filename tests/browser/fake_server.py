@@ -137,7 +137,7 @@ def application(fake: Fake) -> Starlette:
         shown = [
             {key: act[key] for key in keys}
             | {"name": fake.names[act["item"]], "label": labels.get(act["item"])}
-            | {"note": fake.journal.note(act["item"])}
+            | {"note": fake.journal.note(act["item"]), "asked": fake.asked.get(act["item"])}
             for act in rows[:limit]
         ]
         people = sorted({act["annotator"] for act in fake.journal.live()})
@@ -177,6 +177,22 @@ def application(fake: Fake) -> Starlette:
             return JSONResponse(fake.audited())
         fake.wished = await request.json()
         return JSONResponse({"questions": fake.wished["count"]})
+
+    async def ahead(request: Request) -> Response:
+        sent = await request.json()
+        fake.along.append(sent)
+        if not sent["hours"]:
+            fake.journal.leases[person(request)] = sent["holding"][: sent["count"]]
+        items = fake.journal.next(person(request), sent["count"])
+        until = time.time() + (3600 * sent["hours"] or 600)
+        return JSONResponse({"questions": fake.questions(items), "empty": None, "until": until})
+
+    async def targets(request: Request) -> Response:
+        if request.method == "POST":
+            fake.target = (await request.json())["target"]
+            fake.tell("panel", fake.panel())
+            return JSONResponse({"panel": fake.panel()})
+        return JSONResponse({"targets": fake.targets()})
 
     async def class_counts(_: Request) -> Response:
         return JSONResponse({"classes": [{**row, "labels": fake.labels_of(row["id"])} for row in fake.kinds.rows()]})
@@ -247,6 +263,7 @@ def application(fake: Fake) -> Starlette:
         "/api/classes": class_counts,
         "/api/disagreements": disagreements,
         "/api/audit": audit,
+        "/api/targets": targets,
         "/api/panel": panel,
         "/api/live": live,
         "/api/export/{format}": export,
@@ -254,7 +271,14 @@ def application(fake: Fake) -> Starlette:
         "/content/{item:int}": content,
         "/login": login,
     }
-    posts = {"/api/acts": acts, "/api/audit": audit, "/login": login, "/logout": logout}
+    posts = {
+        "/api/acts": acts,
+        "/api/audit": audit,
+        "/api/target": targets,
+        "/api/ahead": ahead,
+        "/login": login,
+        "/logout": logout,
+    }
     changes = ["", "/undo", *(f"/{{id:int}}/{how}" for how in ("rename", "merge", "remove"))]
     posts |= {f"/api/classes{path}": change_classes for path in changes}
     routes = [Route(path, handler) for path, handler in gets.items()]

@@ -144,3 +144,34 @@ def test_the_models_mistakes_can_be_looked_at_and_corrected(serve: Serve, visit:
     ann.saved()
     expect(view.locator(".mistakes li")).to_have_count(1)
     assert [(act["item"], act["class"], act["why"]) for act in ann.served.acts()] == [(3, 1, "browse")]
+
+
+def test_another_target_is_chosen_with_what_it_takes_before_the_eyes(serve: Serve, visit: Open) -> None:
+    served = serve(iteration=3, people=("ann", "bob"))
+    ann, bob = visit(served), visit(served, "bob")
+    expect(panel_of(bob)).to_contain_text(f"Target: an error below 2{THIN}%.")
+    ann.page.get_by_role("button", name="Change the target").click()
+    dialog = ann.page.get_by_role("dialog")
+    expect(dialog.get_by_role("radio", name=f"Error below 2{THIN}%")).to_be_checked()
+    expect(dialog).to_contain_text(f"Error below 2{THIN}% takes 228 test questions without a mistake")
+    expect(dialog).to_contain_text("takes 458 test questions without a mistake, and there are not so many")
+    ann.page.keyboard.press("ArrowDown")
+    expect(dialog.get_by_role("radio", name=f"Error below 5{THIN}%")).to_be_checked()
+    expect(panel_of(bob)).to_contain_text(f"below 2{THIN}%")  # nothing is chosen yet
+    ann.page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    for one in (ann, bob):
+        expect(panel_of(one)).to_contain_text(f"Target: an error below 5{THIN}%.")
+    ann.press("?")
+    expect(ann.page.get_by_role("dialog")).to_contain_text(f"below the target of this project, 5{THIN}%")
+
+
+def test_a_target_that_cannot_be_chosen_says_why_and_the_dialog_stays(serve: Serve, visit: Open) -> None:
+    ann = visit(serve(iteration=3))
+    ann.forgive("Failed to load resource")
+    ann.page.route("**/api/target", lambda route: route.fulfill(status=503, json={"error": "The disk is full."}))
+    ann.page.get_by_role("button", name="Change the target").click()
+    ann.page.get_by_role("radio", name="No target").check()
+    ann.page.get_by_role("button", name="Choose").click()
+    expect(ann.page.get_by_role("dialog")).to_contain_text("Not changed: The disk is full.")
+    expect(panel_of(ann)).to_contain_text(f"below 2{THIN}%")

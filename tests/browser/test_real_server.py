@@ -197,6 +197,25 @@ def test_two_people_at_once_get_different_images_and_offline_answers_arrive_once
     assert Counter(act.annotator for act in real.written()) == {"Ann": 8, "Bob": 8}
 
 
+def test_images_taken_along_are_answered_while_the_server_is_gone(real: RealServed, visit: Open) -> None:
+    ann = visit(real, "Ann")
+    ann.forgive("Failed to load resource")
+    ann.forgive("ERR_")
+    ann.page.get_by_role("button", name="Take more along").click()
+    ann.page.get_by_label("How many").fill("25")
+    ann.page.get_by_role("button", name="Take along").click()
+    at_hand = ann.page.locator(".part", has_text="Without a connection")
+    expect(at_hand).to_contain_text("25 images at hand")
+    real.kill()
+    seen = [answer(ann) for _ in range(25)]
+    expect(ann.page.locator(".saved")).to_contain_text("Offline: 25 answers kept here")
+    assert labelled(real) == {}
+    real.start()
+    ann.saved()
+    assert labelled(real) == {name: right(name) for name in seen}
+    assert len(real.written()) == len(set(seen)) == 25
+
+
 def test_classes_are_added_renamed_merged_and_removed_and_all_of_it_is_taken_back(
     real: RealServed, visit: Open
 ) -> None:

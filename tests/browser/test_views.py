@@ -196,6 +196,29 @@ def test_an_earlier_answer_is_changed_and_changed_back(serve: Serve, visit: Open
     expect(rows.nth(1)).to_contain_text("dog")
 
 
+def test_why_each_was_asked_is_said_after_the_answer_with_the_two_likeliest_classes(serve: Serve, visit: Open) -> None:
+    def top(*shares: float) -> list[dict[str, float]]:
+        return [{"class": class_, "share": share} for class_, share in enumerate(shares)]
+
+    asked = {
+        0: {"rule": "margin", "top": top(0.41, 0.39)},
+        1: {"rule": "margin", "top": top(0.97, 0.02)},
+        2: {"rule": "veto", "top": top(0.6)},
+        3: {"rule": "random", "top": top(0.6, 0.3)},
+    }
+    ann = visit(serve(iteration=3, asked=asked))
+    for key in "1111":
+        ann.image()
+        ann.press(key)
+    ann.saved()
+    ann.page.goto(f"{ann.served.origin}/#answers")
+    rows = ann.page.locator(".answers li")
+    expect(rows.nth(3)).to_contain_text(f"asked because the model wavered between cat (41{THIN}%) and dog (39{THIN}%)")
+    expect(rows.nth(2)).to_contain_text(f"least sure that were left: the model took it for cat (97{THIN}%) or dog (2")
+    expect(rows.nth(1)).to_contain_text(f"guess, cat (60{THIN}%)")
+    expect(rows.nth(0)).to_contain_text("drawn at random; the model took it for cat")
+
+
 def test_answers_are_filtered_and_the_filter_outlives_a_reload(serve: Serve, visit: Open) -> None:
     served = serve(people=("ann", "bo"))
     bo = visit(served, "bo")

@@ -537,7 +537,7 @@ def test_without_a_model_that_is_said(project: Project, tmp_path: Path) -> None:
 # targets
 
 
-@pytest.mark.parametrize("format_", [format_ for format_ in FORMATS if format_ != "textfolder"])
+@pytest.mark.parametrize("format_", [format_ for format_ in FORMATS if format_ not in ("textfolder", "textfiles")])
 def test_what_is_there_is_not_overwritten_unless_forced(busy: Project, tmp_path: Path, format_: str) -> None:
     out = tmp_path / "out"
     export(busy, format_, out)

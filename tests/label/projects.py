@@ -71,6 +71,8 @@ def make_ranking(guess: Sequence[int], known: int = 6, **arrays: Any) -> Ranking
     made: dict[str, Any] = {
         "guess": np.array(guess, dtype=np.int16),
         "confidence": 1 - entropy / 2,
+        "second": np.where(np.array(guess) >= 0, (np.array(guess) + 1) % 2, -1).astype(np.int16),
+        "second_confidence": entropy / 2,
         "entropy": entropy,
         "score": entropy,
         "member": np.array(guess) >= 0,

@@ -22,7 +22,7 @@ from tests.label.projects import make_images, make_project
 NAMES = [f"{number}.png" for number in range(10)]
 
 # the tables of format 1, as they were written
-OLD = {format_: Path(__file__).with_name(f"format_{format_}.sql").read_text(encoding="utf-8") for format_ in (1, 2)}
+OLD = {format_: Path(__file__).with_name(f"format_{format_}.sql").read_text(encoding="utf-8") for format_ in (1, 2, 3)}
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from deepbass.core.errors import ConfigError, DataError
+from deepbass.label import estimate
 from deepbass.label.estimate import Estimate, error_estimate, good_enough, scored, standstill, wilson
 from deepbass.label.ranking import Ranking
+from deepbass.label.worth import TARGETS
 
 PROJECTS = 2000
 ENOUGH_AT_2_PERCENT = 228  # answers without an error: 0.98^228 < 1 %
@@ -40,6 +43,8 @@ def make_ranking(**arrays: object) -> Ranking:
     made = Ranking(
         guess=guess,
         confidence=zeros,
+        second=np.full(len(guess), -1, dtype=np.int16),
+        second_confidence=zeros,
         entropy=zeros,
         score=zeros,
         member=np.zeros(len(guess), dtype=np.bool_),
@@ -265,3 +270,16 @@ def test_samples_without_a_guess_do_not_count_as_unchanged() -> None:
     assert standstill(ranking, 0.02) is None
     then[0, :10] = -1
     assert standstill(ranking, 0.02) is None
+
+
+@pytest.mark.parametrize("target", [0.01, 0.02, 0.05, 0.1])
+def test_whoever_tries_stricter_targets_too_is_hardly_misled_more_often(target: float) -> None:
+    """At an error of twice a target, its looks pass in less than a tenth of a per cent of projects, ever less often."""
+    chances = []
+    for look, errors in enumerate((0, 1, 2, 3, 5, 8, 13, 21)):
+        n = estimate._answers(look, target)
+        assert estimate._chance(errors, n, target) <= estimate._level(look) < estimate._chance(errors + 1, n, target)
+        chances.append(estimate._chance(errors, n, 2 * target))
+    assert all(later < earlier / 2 for earlier, later in pairwise(chances))  # so that the rest adds little
+    assert sum(chances) < 0.001
+    assert all(later >= 2 * earlier for earlier, later in pairwise(TARGETS))

@@ -455,5 +455,5 @@ def test_another_format_is_refused(path: Path) -> None:
     other = sqlite3.connect(path)
     other.execute("PRAGMA user_version = 7")
     other.close()
-    with pytest.raises(StoreError, match=r"has format 7, not 3: it belongs to another version of deepbass"):
+    with pytest.raises(StoreError, match=rf"has format 7, not {FORMAT}: it belongs to another version of deepbass"):
         Journal.open(path)

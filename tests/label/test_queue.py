@@ -33,6 +33,8 @@ def ranking(scores: Sequence[float]) -> Ranking:
     return Ranking(
         guess=whole,
         confidence=real,
+        second=whole - 1,
+        second_confidence=real,
         entropy=real,
         score=np.array(scores, np.float32),
         member=np.zeros(count, np.bool_),

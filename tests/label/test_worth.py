@@ -81,7 +81,7 @@ def test_the_way_is_told_in_answers_and_minutes() -> None:
 def test_a_target_that_the_audit_can_never_show_is_said_to_be_with_one_that_fits() -> None:
     way = way_to_target([], None, Settings(), reserve=100, seconds=2.0) or ""
     assert "takes 228 test questions without a mistake, and only 100 images are kept" in way
-    assert way.endswith("A target of 5 % takes 90: start with --target-error 5%.")
+    assert way.endswith("A target of 5 % takes 90: choose it on the page, or start with --target-error 5%.")
     assert "too few images" in (way_to_target([], None, Settings(), reserve=5, seconds=2.0) or "")
     assert targets_that_fit(100) == [(0.05, 90), (0.1, 44), (0.2, 21)]
     many = scored(4, 200)

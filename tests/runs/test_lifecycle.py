@@ -18,7 +18,7 @@ from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DataError, StoreError
 from deepbass.core.labels import NO_ANSWERS, Answers, Ids
 from deepbass.core.quality import Quality
-from deepbass.data.load import from_arrays, load
+from deepbass.data.load import load
 from deepbass.report import write_report
 from deepbass.runs.lifecycle import Watch
 from deepbass.store import RunDir
@@ -90,21 +90,15 @@ def test_an_oracle_may_answer_late_and_the_loop_goes_on(tmp_path: Path) -> None:
         def ask(self, ids: Ids) -> Answers:
             due, self.waiting = self.waiting[:2], [*self.waiting[2:], *ids.tolist()]
             self.given += due
-            return Answers(np.array(due, dtype=np.int64), truth[due])
+            return Answers(np.array(due, dtype=np.int64), y[due])
 
     late = Late()
-    truth = load_arrays(X, y)
     result = deepbass.run(X, y, oracle=late, out=tmp_path / "run", **SMALL)
     assert len(late.given) >= 6
     assert set(late.given) <= set(result.labels.known)
     with RunDir.open(tmp_path / "run", lock=False) as run:
         assert {row.source for row in run.events.answers()} == {"initial", "own"}
         assert run.about["config"]["oracle"] == "(passed in Python)"
-
-
-def load_arrays(X: NDArray[np.float32], y: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Look up what an oracle has to know: the classes by the ids of a run's pool."""
-    return from_arrays(X, y, config=Config.of(SMALL)).truth
 
 
 def test_an_earlier_run_can_be_replayed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 from deepbass.core.acquire import ACQUIRE
 from deepbass.core.belief import Belief, BeliefSum
@@ -126,3 +127,18 @@ def test_nothing_left_to_ask_for_is_a_ranking_too() -> None:
     labels = Labels.none(SAMPLES, CLASSES).answered(Answers(everyone, everyone % CLASSES))
     assert labels.askable.tolist() == NO_IDS.tolist()
     assert np.isneginf(rank(ItemRows(everyone, SAMPLES), labels, with_labels=SAMPLES).score).all()
+
+
+def test_the_next_likeliest_class_is_told_with_its_share_and_older_rankings_have_none() -> None:
+    items = np.arange(1, SAMPLES + 1)
+    ranking = rank(ItemRows(items, SAMPLES + 1), Labels.none(SAMPLES, CLASSES), with_labels=0, class_ids=(7, 2, 5))
+    for row, mean in zip(items, some_belief().mean_N_C, strict=True):
+        best, second, _ = np.argsort(-mean)
+        assert (ranking.guess[row], ranking.second[row]) == ((7, 2, 5)[best], (7, 2, 5)[second])
+        assert ranking.second_confidence[row] == np.float32(mean[second])
+    assert ranking.second[0] == -1
+    arrays = safetensors.numpy.load(ranking.pack())
+    del arrays["second"], arrays["second_confidence"]
+    older = Ranking.unpack(safetensors.numpy.save(arrays))
+    assert set(older.second.tolist()) == {-1}
+    assert older.guess.tolist() == ranking.guess.tolist()

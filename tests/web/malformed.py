@@ -36,7 +36,7 @@ PIECES = (
 PATHS = (
     "/", "/login", "/logout", "/favicon.ico", "/static/main.js", "/static/", "/image/0", "/image/", "/api/project",
     "/content/0", "/api/next", "/api/last", "/api/guess/0", "/api/alike/0", "/api/note/0", "/api/history",
-    "/api/guesses", "/api/disagreements", "/api/panel", "/api/live",
+    "/api/guesses", "/api/disagreements", "/api/targets", "/api/target", "/api/ahead", "/api/panel", "/api/live",
     "/api/export/csv", "/api/export/jsonl", "/api/acts", "/api/classes", "/nowhere",
 )  # fmt: skip
 POSTS = ("/api/acts", "/api/acts", "/api/acts", "/api/classes", "/login", "/logout")

@@ -624,3 +624,38 @@ def test_every_answer_has_the_policy_that_lets_nothing_foreign_in(page: Served) 
 def test_a_second_server_for_the_same_project_is_refused(page: Served) -> None:
     with pytest.raises(StoreError, match="in use by process"), served(page.project, trainer=IDLE):
         pass
+
+
+def test_only_a_target_of_the_list_can_be_chosen_and_everyone_hears_of_it(page: Served) -> None:
+    offered = page.get("/api/targets")["targets"]
+    assert [one["target"] for one in offered] == [0.01, 0.02, 0.05, 0.1, 0.2, None]
+    assert all(one["way"] for one in offered)
+    for bad in (0.03, 0, 1, -1, "0.05", True, [0.05]):
+        refused = page.post("/api/target", {"target": bad})
+        assert refused.status_code == 400, bad
+    assert page.post("/api/target", {}).status_code == 400
+    assert page.get("/api/project")["target"] == 0.02
+    assert page.post("/api/target", {"target": 0.05}).json()["panel"]["target"] == 0.05
+    assert page.get("/api/project")["target"] == page.get("/api/panel")["target"] == 0.05
+    assert page.post("/api/target", {"target": None}).json()["panel"]["target"] is None
+    with page.anonymous() as stranger:
+        assert page.post("/api/target", {"target": 0.2}, stranger).status_code == 401
+
+
+def test_questions_are_taken_along_within_limits(page: Served) -> None:
+    for body in (
+        {},
+        {"count": 0, "hours": 1},
+        {"count": 201, "hours": 1},
+        {"count": 5, "hours": 73},
+        {"count": 5, "hours": -1},
+        {"count": 5, "hours": "1"},
+        {"count": 5, "hours": 1, "holding": ["a"]},
+        {"count": 5, "hours": 1, "holding": 3},
+    ):
+        assert page.post("/api/ahead", body).status_code == 400, body
+    taken = page.post("/api/ahead", {"count": 5, "hours": 2, "holding": []}).json()
+    assert len(taken["questions"]) == 5 and taken["empty"] is None
+    assert time.time() + 7100 < taken["until"] < time.time() + 7201
+    assert set(taken["questions"][0]) == {"item", "name"}
+    assert page.get("/api/project")["ahead"] == 6

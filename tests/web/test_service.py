@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from deepbass.core.errors import DataError, StoreError
-from deepbass.label.acts import Act, NewAct
+from deepbass.label.acts import Act, NewAct, Question
 from deepbass.label.class_list import ClassList
 from deepbass.label.journal import Journal, RefusedAct
 from deepbass.label.ledger import Ledger
@@ -24,6 +24,7 @@ from deepbass.label.trained_models import newest_model
 from deepbass.web.panel import Panel
 from deepbass.web.requests import Incoming
 from deepbass.web.service import LabelService
+from deepbass.web.views import Sought
 from tests.label.projects import begin_model, commit, make_images, make_project, make_ranking
 from tests.web.served import small_project
 
@@ -459,3 +460,116 @@ def test_a_person_who_wants_audit_questions_gets_them_next(tmp_path: Path) -> No
         assert asked[1:] == [item for item in reserve if item != held[0]][:5]
         assert all(item not in reserve for item in [q.item for q in service.next("bob", 2).result(SOON)[0]])
         assert service.audit_first("bob", 50, None).result(SOON) == len(set(reserve) - set(asked))
+
+
+def test_a_model_is_judged_by_the_target_that_people_chose_also_after_a_restart(tmp_path: Path) -> None:
+    project = small_project(tmp_path, target_error=0.01)
+    with begin_model(project) as run:
+        commit(run, 1, make_ranking([0] * 12, known=5), audit=100, audit_errors=0)
+    with open_service(project) as service:
+        assert service.panel().result()["good_enough"] is None
+        choices = {choice["target"]: choice for choice in service.targets().result()}
+        assert list(choices) == [0.01, 0.02, 0.05, 0.1, 0.2, None]
+        assert (choices[0.02]["takes"], choices[0.05]["takes"], choices[None]["takes"]) == (228, 90, None)
+        panel = service.choose_target(0.05, "ann").result()
+        assert panel["target"] == 0.05
+        assert "the target is 5 %" in panel["good_enough"]
+        assert Project.open(project.path).settings.target_error == 0.05  # before anybody was told
+        assert panel["worth"]["way"] is None
+        assert service.choose_target(None, "ann").result()["good_enough"] is None
+        service.choose_target(0.1, "bob").result()
+    with open_service(Project.open(project.path)) as again:
+        assert "the target is 10 %" in again.panel().result()["good_enough"]
+        assert again.project.about["target_chosen"]["by"] == "bob"
+        assert again.project.settings.seed == project.settings.seed
+
+
+def test_a_target_that_the_disk_does_not_take_is_not_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = small_project(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with open_service(project) as service:
+        monkeypatch.setattr("deepbass.label.project.replace_file", full)
+        with pytest.raises(StoreError, match="No space left"):
+            service.choose_target(0.1, "ann").result()
+        assert service.panel().result()["target"] == 0.02
+
+
+def asked(service: LabelService) -> list[dict[str, Any] | None]:
+    """Tell why the model asked, of all answers, oldest first."""
+    found = service.history(Sought()).result()["acts"]
+    return [row["asked"] for row in reversed(found)]
+
+
+def test_why_the_model_asked_is_told_after_the_answer_as_it_was_when_it_asked(tmp_path: Path) -> None:
+    project = small_project(tmp_path)
+    shares: dict[str, Any] = {
+        "confidence": np.full(12, 0.41, np.float32),
+        "second_confidence": np.full(12, 0.39, np.float32),
+    }
+    with begin_model(project) as run:
+        commit(run, 1, make_ranking([1] * 12, **shares))
+        with open_service(project) as service:
+            first, second = (question.item for question in service.next("ann", 2).result()[0])
+            commit(run, 2, make_ranking([0] * 12))  # a newer model, which was not the one that asked
+            service.look_for_model()
+            label = sent("a", first)
+            assert service.answer("ann", incoming(label)).result().saved == ["a"]
+            told = {"rule": "max-entropy", "top": [{"class": 1, "share": 0.41}, {"class": 0, "share": 0.39}]}
+            assert asked(service) == [told]
+            service.answer("ann", incoming(label, sent("b", second))).result()  # sent again: written once
+            assert asked(service) == [told, told]
+            elsewhere = next(item for item in range(12) if item not in (first, second))
+            service.answer("bob", incoming(sent("c", elsewhere, why="browse"))).result()
+            assert asked(service) == [told, told, None]  # nobody asked for it
+            service.merge_class(1, 0, "ann").result()
+            assert asked(service)[0] == {"rule": "max-entropy", "top": [{"class": 0, "share": s} for s in (0.41, 0.39)]}
+        with open_service(project) as again:
+            assert [row is None for row in asked(again)] == [False, False, True]
+
+
+def test_a_test_question_has_no_reason_but_the_draw_and_a_refused_guess_its_own(tmp_path: Path) -> None:
+    project = small_project(tmp_path, 40, audit=0.5)
+    with begin_model(project) as run:
+        commit(run, 1, make_ranking([1] * 40))
+    reserve = set(project.audit_reserve().tolist())
+    refused = next(item for item in range(40) if item not in reserve)
+    with open_service(project) as service:
+        service.answer("bob", incoming(sent("v", refused, 1, kind="veto", why="guesses"))).result()
+        items = [question.item for question in service.next("ann", 10).result()[0]]
+        assert refused in items and reserve.intersection(items)
+        service.answer("ann", incoming(*(sent(f"a{item}", item) for item in items))).result()
+        reasons = dict(zip(items, asked(service)[1:], strict=True))
+    assert {item for item, reason in reasons.items() if reason is None} == reserve.intersection(items)
+    rules = {item: reason["rule"] for item, reason in reasons.items() if reason}
+    assert {item for item, rule in rules.items() if rule == "veto"} == {refused}
+
+
+def test_questions_taken_along_stay_with_the_person_for_hours_and_can_be_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = small_project(tmp_path, 12, lease_seconds=60)
+    clock = [1000.0]
+    monkeypatch.setattr("deepbass.web.service.time.time", lambda: clock[0])
+
+    def items(questions: list[Question]) -> set[int]:
+        return {question.item for question in questions}
+
+    with open_service(project) as service:
+        mine = items(service.take_along("ann", 8, 2.0, ()).result()[0])
+        clock[0] += 3600  # far beyond the usual time
+        assert items(service.next("bob", 12).result()[0]) == set(range(12)) - mine
+        first = next(iter(mine))
+        receipt = service.answer("ann", incoming(sent("a", first), want=1, holding=tuple(mine - {first}))).result()
+        assert receipt.saved == ["a"]
+        assert items(service.next("ann", 8).result()[0]) == mine - {first}  # asking anew does not shorten it
+    with open_service(project) as again:
+        assert not items(again.next("bob", 12).result()[0]) & mine  # nor does a restart
+        kept = sorted(mine - {first})[:2]
+        left, _ = again.take_along("ann", 2, 0, tuple(kept)).result()
+        assert items(left) == set(kept)
+        assert mine - {first} - set(kept) <= items(again.next("bob", 12).result()[0])
+        clock[0] += 61
+        assert set(kept) <= items(again.next("bob", 12).result()[0])  # the usual time again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -20,6 +20,9 @@ FIELDS = {
     "initial_shared?": bool,
     "labels?": int,
     "accuracy?": float,
+    "balanced_accuracy?": float,
+    "macro_f1?": float,
+    "notes?": [str],
     "curve?": {"*": [(float, type(None))]},
     "field?": dict,
     "error?": str,
@@ -67,6 +70,9 @@ class CellResult:
     initial_shared: bool = False  # the initial model was trained by another cell, with the same settings and seed
     labels: int | None = None  # known at the end
     accuracy: float | None = None  # validation accuracy after the last iteration, a share
+    balanced_accuracy: float | None = None  # mean recall over the classes of the validation part
+    macro_f1: float | None = None  # mean F1 over these
+    notes: Sequence[str] = ()  # what was done that a reader would not expect
     curve: Mapping[str, list[Any]] = field(default_factory=dict)  # one value per iteration; the first: initial model
     field_: Mapping[str, Any] | None = None  # two-dimensional data: what the network says of every place
     error: str | None = None  # why it failed

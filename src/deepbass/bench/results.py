@@ -11,6 +11,7 @@ Without ``work/`` the folder is small enough to be kept with the code, and to be
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,40 +26,62 @@ from deepbass.store.names import CELLS_FOLDER, INITIAL_FOLDER, MATRIX_FILE, RUN_
 from deepbass.store.write_errors import advice_for
 
 FORMAT = 1
+REPRODUCE, COMPARE = "reproduce", "compare"  # the commands that fill such folders
 
 
 class Results:
     """The results of a matrix of cells."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
         self.folder = folder
+        self.about = about
 
     @classmethod
-    def make(cls, folder: Path) -> Results:
-        """Open a results folder, or make an empty one."""
+    def make(cls, folder: Path, made_by: str = REPRODUCE) -> Results:
+        """Open a results folder that a command made, or make an empty one for it."""
         if is_results(folder):
-            return cls.open(folder)
+            opened = cls.open(folder)
+            if opened.made_by != made_by:
+                raise StoreError(
+                    f"{folder} holds results of deepbass {opened.made_by}, not of {made_by}: choose another --out."
+                )
+            return opened
         try:
             if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-                raise StoreError(f"{folder} is there and holds no results of deepbass reproduce: choose another --out.")
+                raise StoreError(f"{folder} is there and holds no results of deepbass {made_by}: choose another --out.")
             (folder / CELLS_FOLDER).mkdir(parents=True)
             (folder / WORK_FOLDER).mkdir()
             (folder / ".gitignore").write_text(f"{WORK_FOLDER}/\n{RUN_LOCK_FILE}*\n")
-            replace_file(folder / MATRIX_FILE, _lines({"format": FORMAT, "deepbass": __version__}))
+            made = cls(folder, {"format": FORMAT, "deepbass": __version__, "made_by": made_by})
+            replace_file(folder / MATRIX_FILE, _lines(dict(made.about)))
         except OSError as error:
             raise StoreError(f"Cannot make {folder}: {error}. Choose another --out.") from error
-        return cls(folder)
+        return made
 
     @classmethod
     def open(cls, folder: Path) -> Results:
         """Open the results that are there."""
-        about = _read(folder / MATRIX_FILE, {"format": int})
+        about = _read(folder / MATRIX_FILE, {"format": int, "made_by?": str, "plan?": dict})
         if about["format"] != FORMAT:
             raise StoreError(
                 f"{folder} has format {about['format']}, this is deepbass {__version__} with format {FORMAT}: "
                 "use the version that made it, or choose another folder."
             )
-        return cls(folder)
+        return cls(folder, about)
+
+    @property
+    def made_by(self) -> str:
+        """Name the command whose results they are."""
+        made_by: str = self.about.get("made_by", REPRODUCE)
+        return made_by
+
+    def keep_plan(self, plan: Mapping[str, Any]) -> None:
+        """Write down what the folder is about, in the place of what was said before."""
+        self.about = {**self.about, "plan": json.loads(json.dumps(dict(plan)))}  # as it will be read
+        try:
+            replace_file(self.folder / MATRIX_FILE, _lines(dict(self.about)))
+        except OSError as error:
+            raise StoreError(f"Cannot write {self.folder / MATRIX_FILE}: {error}; {advice_for(error)}.") from error
 
     def file(self, cell: Cell) -> Path:
         """Tell where a cell's result is kept."""
@@ -112,7 +135,11 @@ def read_record(file: Path) -> CellResult:
 
 def _plain(record: CellResult) -> dict[str, Any]:
     values = {name.rstrip("_"): value for name, value in asdict(record).items()}
-    return {name: value for name, value in values.items() if value is not None and value != {}}
+    return {name: value for name, value in values.items() if value is not None and not _is_empty(value)}
+
+
+def _is_empty(value: object) -> bool:
+    return isinstance(value, dict | tuple) and not value
 
 
 def _lines(values: dict[str, Any]) -> bytes:
@@ -125,11 +152,13 @@ def _read(file: Path, kind: Kind) -> dict[str, Any]:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise StoreError(f"Cannot read {file}: {error}. Give a folder made by deepbass reproduce.") from error
+        raise StoreError(
+            f"Cannot read {file}: {error}. Give a folder made by deepbass reproduce or compare."
+        ) from error
     with guarded(lambda cause: _damaged(file, reason_of(cause))):
         values: dict[str, Any] = read_json(content, kind)
         return values
 
 
 def _damaged(file: Path, how: object) -> StoreError:
-    return StoreError(f"{file} was changed or is damaged: {how}. Delete it, and deepbass reproduce makes it again.")
+    return StoreError(f"{file} was changed or is damaged: {how}. Delete it, and the same command makes it again.")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from deepbass.bench.cells import FAILED, Cell, CellResult
+from deepbass.bench.cost import Cost, cost
 from deepbass.bench.progress import MatrixProgress
 from deepbass.bench.results import Results
 from deepbass.core.errors import ConfigError
@@ -25,6 +27,7 @@ from deepbass.store.write_errors import now
 
 # a worker that was asked to end: by its own hand, or before it could see to it, in the midst of its imports
 _ASKED_TO_END = frozenset({child.INTERRUPTED, -signal.SIGINT, -signal.SIGTERM})
+LOOP_WORKER = "deepbass.bench.worker"
 _TAIL = 2_000  # characters of a dead worker's last words that are kept
 _LONG_ENOUGH = 30.0  # seconds a worker has to end politely
 
@@ -45,15 +48,24 @@ def run_matrix(
     workers: int = 1,
     folder: Path | None = None,
     audience: Audience | None = None,
+    worker: str = LOOP_WORKER,
+    cost: Cost = cost,
+    together: Callable[[Cell], Hashable] | None = None,
 ) -> MatrixProgress:
-    """Run every cell that is not finished. May be killed at any time: the next call goes on where this one was."""
+    """Run every cell that is not finished. May be killed at any time: the next call goes on where this one was.
+
+    ``worker`` is the module whose process runs a cell, ``cost`` says roughly how much work each is. Cells in a row that
+    are the same to ``together`` are run by one process: for small ones, beside which its start would take long.
+    """
     if workers < 1:
         raise ConfigError(f"--workers {workers} is too few: it must be 1 or more.")
     audience = audience or Audience()
     lock = take_lock(results.folder)
     try:
         open_cells = [cell for cell in cells if not ((record := results.read(cell)) and record.finished)]
-        crew = _Crew(open_cells, results, workers, folder, audience, len(cells) - len(open_cells))
+        before = len(cells) - len(open_cells)
+        groups = [list(some) for _, some in itertools.groupby(open_cells, together or (lambda cell: cell.key))]
+        crew = _Crew(open_cells, groups, results, workers, folder, audience, before, worker, cost)
         return crew.run()
     finally:
         lock.release()
@@ -62,11 +74,14 @@ def run_matrix(
 @dataclass
 class _Crew:
     cells: list[Cell]
+    groups: list[list[Cell]]
     results: Results
     workers: int
     folder: Path | None
     audience: Audience
     finished_before: int
+    worker: str
+    cost: Cost
     _events: queue.Queue[Callable[[], None]] = field(default_factory=queue.Queue)
     _processes: set[subprocess.Popen[bytes]] = field(default_factory=set)
     _guard: threading.Lock = field(default_factory=threading.Lock)
@@ -74,9 +89,10 @@ class _Crew:
 
     def run(self) -> MatrixProgress:
         """Hand cells to workers until none is left; what they report is taken up in this thread alone."""
-        self.progress = MatrixProgress.of(self.cells, self.finished_before)
-        self._waiting = list(reversed(self.cells))
-        threads = [threading.Thread(target=self._work, daemon=True) for _ in range(min(self.workers, len(self.cells)))]
+        self.progress = MatrixProgress.of(self.cells, self.finished_before, self.cost)
+        self._waiting = list(reversed(self.groups))
+        crew = min(self.workers, len(self.groups))
+        threads = [threading.Thread(target=self._work, daemon=True) for _ in range(crew)]
         for thread in threads:
             thread.start()
         try:
@@ -103,34 +119,46 @@ class _Crew:
 
     def _work(self) -> None:
         while (begun := self._begin()) is not None:
-            cell, process, log = begun
+            cells, process, log = begun
             with process, log:
                 for message in child.messages(process):
-                    self._events.put(partial(self._heard, cell, message))
+                    if cells and message.get("done") == cells[0].key:
+                        self._events.put(partial(self._ended, cells.pop(0), 0, ""))
+                        self._announce(cells)
+                    elif cells:
+                        self._events.put(partial(self._heard, cells[0], message))
                 code = process.wait()
                 log.seek(0)
                 last_words = log.read().decode(errors="replace")[-_TAIL:]
             with self._guard:
                 self._processes.discard(process)
-                if not self._stopping:  # else it was our wish that it ended
-                    self._events.put(partial(self._ended, cell, code, last_words))
+                if cells and not self._stopping:  # else it was our wish that it ended
+                    self._events.put(partial(self._ended, cells.pop(0), code, last_words))
+                    if cells:  # another process has to take these up
+                        self._waiting.append(cells)
 
-    def _begin(self) -> tuple[Cell, subprocess.Popen[bytes], BinaryIO] | None:
-        """Start a process for the next cell; None when there is none, or when all is to end."""
+    def _announce(self, cells: list[Cell]) -> None:
+        if cells:
+            self._events.put(partial(self.progress.start, cells[0]))
+
+    def _begin(self) -> tuple[list[Cell], subprocess.Popen[bytes], BinaryIO] | None:
+        """Start a process for the next cells; None when there are none, or when all is to end."""
         with self._guard:
             if self._stopping or not self._waiting:
                 return None
-            cell = self._waiting.pop()
-            self._events.put(partial(self.progress.start, cell))
-            place = self.results.work(cell)
+            cells = self._waiting.pop()
+            self._announce(cells)
+            place = self.results.work(cells[0])
             place.parent.mkdir(parents=True, exist_ok=True)
             log = place.with_name(f"{place.name}.log").open("w+b")
-            command = [sys.executable, "-m", "deepbass.bench.worker"]
+            command = [sys.executable, "-m", self.worker]
             process = child.start(command, stderr=log, environment=self._environment())
             self._processes.add(process)
-        job = {"cell": cell.as_dict(), "out": str(self.results.folder), "folder": self.folder and str(self.folder)}
-        child.send(process, job)
-        return cell, process, log
+        folder = self.folder and str(self.folder)
+        child.send(
+            process, {"cells": [cell.as_dict() for cell in cells], "out": str(self.results.folder), "folder": folder}
+        )
+        return cells, process, log
 
     def _environment(self) -> dict[str, str]:
         """Share the cores between workers: with more threads than cores they would only wait for one another."""
@@ -143,7 +171,7 @@ class _Crew:
             self.audience.on_note(f"{cell.key}: {event['note']}")
         elif "iteration" in event:
             share = event.get("share", 0.0) if event.get("doing") == "training" else 0.0
-            self.progress.report(cell, event["iteration"], share, event.get("accuracy"))
+            self.progress.report(cell, event["iteration"], share, event.get("accuracy"), event.get("of"))
 
     def _ended(self, cell: Cell, code: int, last_words: str) -> None:
         record = self.results.read(cell)

@@ -40,3 +40,18 @@ def escape(text: str) -> str:
 
 def _line(cells: list[str] | tuple[str, ...]) -> str:
     return f"| {' | '.join(escape(cell) for cell in cells)} |"
+
+
+def plain_text(table: Table) -> str:
+    """Write a table for a terminal: title, columns one below another, notes."""
+    rows = [tuple(head for head, _ in table.columns), *table.rows]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(table.columns))]
+    sides = [side for _, side in table.columns]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if side == LEFT else cell.rjust(width)
+            for cell, width, side in zip(row, widths, sides, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+    return "\n".join([f"\n{table.title}", *lines, *table.notes])

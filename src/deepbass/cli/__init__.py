@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from deepbass import __version__
+from deepbass.cli.compare import compare
 from deepbass.cli.data import data_app
 from deepbass.cli.exchange import export, import_
 from deepbass.cli.label import label
@@ -23,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, resume, predict, reproduce, report, label, export, onnx):
+for command in (run, resume, predict, compare, reproduce, report, label, export, onnx):
     app.command()(command)
 app.command("import")(import_)
 app.add_typer(data_app, name="data")

@@ -83,4 +83,5 @@ def _how_far(going: Going) -> str:
     accuracy = "" if going.accuracy is None else f" · {100 * going.accuracy:.2f} %"
     if going.iteration < 0:
         return f"initial training {going.share:.0%}" if going.share else "starting"
-    return f"iteration {going.iteration}/{going.cell.config.iterations}{accuracy}"
+    of = "" if going.of is None else f"/{going.of}"
+    return f"iteration {going.iteration}{of}{accuracy}"

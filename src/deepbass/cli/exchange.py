@@ -19,6 +19,7 @@ _ENDINGS = {
     "label-studio": "-label-studio.json",
     "imagefolder": "-images",
     "textfolder": "-texts",
+    "textfiles": "-by-class",
     "model": "-model",
 }
 
@@ -26,7 +27,7 @@ _ENDINGS = {
 def export(
     path: ProjectDir,
     format_: Annotated[
-        str, typer.Option("--format", help="csv, jsonl, imagefolder, textfolder, label-studio or model.")
+        str, typer.Option("--format", help="csv, jsonl, imagefolder, textfolder, textfiles, label-studio or model.")
     ] = "csv",
     out: Annotated[Path | None, typer.Option(help="The file or folder. (default: named after the project)")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,

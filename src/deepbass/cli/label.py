@@ -39,6 +39,10 @@ def label(
         str | None, typer.Option(help="The column that holds the texts, of a table (CSV, JSON Lines, Parquet).")
     ] = None,
     target: Annotated[str | None, typer.Option(help="The column that holds labels, where some are known.")] = None,
+    id_: Annotated[
+        str | None,
+        typer.Option("--id", help="The column that names the rows, each once. (default: their place, as in row 12)"),
+    ] = None,
     show: Annotated[
         str | None,
         typer.Option(help="Columns to see beside a text, or of a row, as in --show title,date. (default: none; all)"),
@@ -70,6 +74,12 @@ def label(
     lease: Annotated[
         float | None, typer.Option(help="Seconds that an item stays with whom it was handed out to. (default: 600)")
     ] = None,
+    ahead: Annotated[
+        int | None,
+        typer.Option(
+            help="Items that a page holds ahead, to go on without a connection. (default: 6; more on the page)"
+        ),
+    ] = None,
     acquire: Annotated[
         str | None,
         typer.Option(
@@ -92,7 +102,7 @@ def label(
     features: Annotated[
         str | None,
         typer.Option(
-            help="What the network sees: auto, pixels, imagenet, sentences, words, table, or your own as "
+            help="What the network sees: auto, pixels, imagenet, sentences, words, table, series, or your own as "
             "file.py:function, named at every start. (default: auto)"
         ),
     ] = None,
@@ -114,12 +124,13 @@ def label(
     """Open a page on which people label images, texts or rows by keyboard while a model learns from them."""
     with errors(as_json):
         need_web()
-        config = {**_config(set_ or [], model, features), **_given(text=text, target=target)}
+        config = {**_config(set_ or [], model, features), **_given(text=text, target=target, id=id_)}
         settings = _given(
             audit=share("--audit", audit),
             twice=share("--twice", twice),
             start_with=start_with,
             lease_seconds=lease,
+            ahead=ahead,
             acquire=acquire,
             admit=admit,
             seed=seed,

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -37,6 +38,9 @@ def predict(
     text: Annotated[
         str | None, typer.Option(help="The column that holds the texts. (default: as in the training)")
     ] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", help="The column that names the rows of a table. (default: their place)")
+    ] = None,
     top: Annotated[int | None, typer.Option(min=1, help="Only so many classes, the most probable first.")] = None,
     passes: Annotated[
         int | None, typer.Option(min=0, help="Dropout passes to take the mean of. (default: as the model was judged)")
@@ -67,7 +71,7 @@ def predict(
             passes=passes,
         )
         predictor.text = text or predictor.text
-        opened = inputs_of(inputs, predictor.wanted)
+        opened = inputs_of(inputs, replace(predictor.wanted, id=id_))
         for note in [predictor.note, *(note for each in opened for note in each.notes)]:
             if note:
                 say(f"Note: {note}", style="yellow")

@@ -138,7 +138,7 @@ def _finish(result: Result, as_json: bool) -> None:
         f"Validation accuracy {result.accuracy:.2%} with {final['known']:,} labels ({result.ended}).",
         style="bold green",
     )
-    for line in _beside(final, len(result.classes)):
+    for line in [*_beside(final, len(result.classes)), *result.worth]:
         say(line)
     say(f"Run: {result.path}")
     if page:
@@ -149,7 +149,8 @@ def _finish(result: Result, as_json: bool) -> None:
                 "path": str(result.path),
                 "report": str(page) if page else None,
                 "accuracy": result.accuracy,
-                **{name: final.get(name) for name in ("commonest", "balanced_accuracy", "macro_f1")},
+                **{name: final.get(name) for name in ("commonest", "balanced_accuracy", "macro_f1", "plain_accuracy")},
+                "worth": result.worth,
                 "initial_accuracy": result.history[0]["validation_accuracy"],
                 "labels": final["known"],
                 "iterations": len(result.history) - 1,

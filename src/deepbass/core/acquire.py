@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from deepbass.core.belief import Belief, Floats
-from deepbass.core.labels import NO_IDS, Ids
+from deepbass.core.labels import NO_IDS, Ids, Labels
 from deepbass.core.lots import drawn
 from deepbass.core.need import EVERYTHING, GUESSES, Highest, Need
 from deepbass.core.score import CLOSENESS, DISSENT, DOUBT, ENTROPY, INFORMATION, Score
@@ -27,6 +27,12 @@ class Acquire:
 
     choose: Acquisition
     need: Callable[[Ids, int], Need] = lambda askable, count: EVERYTHING
+    given: Callable[[Labels], Acquisition] | None = None  # where the choice hangs on what is known, too
+    most: int | None = None  # that it chooses well at a time; None: any number
+
+    def about(self, labels: Labels) -> Acquisition:
+        """Tell how to choose when so much is known."""
+        return self.choose if self.given is None else self.given(labels)
 
     def __call__(self, belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
         """Choose the samples to ask for."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deepbass.core.belief import Belief
+from deepbass.core.config import WEIGHED
 from deepbass.core.labels import UNKNOWN, Labels
 from deepbass.core.need import EVERYTHING, GUESSES, Below, Need
 
@@ -62,6 +63,7 @@ ADMIT: dict[str, Admit] = {
     "all-data": Admit(all_data, lambda threshold, labels: GUESSES),
     "step-wise": Admit(step_wise, _outside_below),
     "confident": confident(0.9),
+    WEIGHED: Admit(all_data, lambda threshold, labels: GUESSES),  # how much they count is the learner's to find out
     "none": Admit(none, lambda threshold, labels: GUESSES),
 }
 

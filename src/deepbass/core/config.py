@@ -17,6 +17,41 @@ __all__ = ["OWN", "PEOPLE", "Config", "RunSettings", "one_of"]
 
 OWN = "(passed in Python)"  # written down for what was no name but a value: a model, an oracle, a rule
 PEOPLE = "people"  # written down by the labelling page's trainer: its answers come from the project's journal
+# what settings are called elsewhere; where there is none, why not
+_MEANT = {
+    "lr": "learning_rate",
+    "learning_rate_init": "learning_rate",
+    "bs": "batch_size",
+    "weight_decay": "l2",
+    "alpha": "l2",
+    "random_state": "seed",
+    "n_epochs": "epochs",
+    "max_epochs": "epochs",
+    "max_iter": "iterations",
+    "n_iter": "iterations",
+    "query_size": "ask_count",
+    "n_queries": "ask_count",
+    "n_instances": "ask_count",
+    "strategy": "acquire",
+    "query_strategy": "acquire",
+    "heuristic": "acquire",
+    "threshold": "admit",
+    "val_split": "validation",
+    "validation_split": "validation",
+    "test_size": "validation",
+    "dropout_rate": "dropout",
+    "n_labels": "budget",
+    "max_labels": "budget",
+    "backbone": "features",
+    "metric": "all are measured in every iteration (accuracy, balanced accuracy, macro F1, recall, calibration): look "
+    "into `history` of the result",
+    "scoring": "all are measured in every iteration: look into `history` of the result",
+    "optimizer": "networks are trained with Adam, and linear heads are solved",
+    "optimiser": "networks are trained with Adam, and linear heads are solved",
+    "n_jobs": "threads are torch's: torch.set_num_threads, or OMP_NUM_THREADS",
+    "verbose": "pass watch=deepbass.Watch(on_metrics=...) to look on",
+}
+WEIGHED = "weighed"
 MOST_PASSES = 65_535  # votes are counted in 16 bits
 
 
@@ -68,6 +103,8 @@ class Config:
             "margin": "the smallest lead of the first class over the second",
             "margin-draw": "a random draw from five times as many of the smallest leads as are wanted; one question in "
             "five is put at random",
+            "by-budget": "the densest of every cluster while labels are few, later one from each corner of where the "
+            "leads are smallest; no copies; one question in ten at random",
             "random": "any",
             "none": "never ask",
         },
@@ -84,6 +121,8 @@ class Config:
             "step-wise": "those whose entropy is below theta, the mean entropy of the known labels; once in, a sample "
             "stays in and its guess is refreshed",
             "confident": "those whose mean probability is above `confidence`, as long as it is",
+            WEIGHED: "all samples of the pool, as far as known labels that were kept back bear out what they teach; "
+            "with the model `linear`",
             "none": "no guess, known labels only",
         },
         written=(OWN,),
@@ -196,7 +235,10 @@ class Config:
     device: str = setting(
         "auto",
         "what the network runs on",
+        more="`cuda:1` is the second of several",
         choices={"auto": "cuda, else mps, else cpu", "cpu": "", "cuda": "", "mps": ""},
+        numbered=True,
+        meant={"gpu": "cuda", "nvidia": "cuda", "metal": "mps"},
     )
     kernel: str = setting(
         "auto",
@@ -244,11 +286,18 @@ class Config:
             "sentences": "a language model's view of a text",
             "words": "which words a text has, and how rare they are",
             "table": "numbers scaled, categories spread out, what is missing filled in",
+            "series": "numbers over time, on one scale and in windows, and how they run",
         },
         code=True,
     )
     text: str | None = setting(None, "column of a table that holds the texts to learn from")
     target: str | None = setting(None, "column of a table that holds the labels", shown="label")
+    id: str | None = setting(
+        None,
+        "column of a table that names its rows, each once",
+        more="then rows keep their names when the file is sorted or grows in the middle; see [data](data.md)",
+        shown="by their place",
+    )
     image_size: int | None = setting(
         None, "side in pixels that images of a folder or table are resized to", at_least=2, shown="chosen"
     )
@@ -298,7 +347,7 @@ class Config:
         named = {name.replace("-", "_"): value for name, value in settings.items()}
         known = list(settings_of(cls))
         for name in named:
-            one_of("setting", name, known)
+            one_of("setting", name, known, _MEANT)
         return cls(**named)
 
     def as_dict(self) -> dict[str, Any]:
@@ -346,6 +395,7 @@ class RunSettings(TypedDict, total=False):
     features: str
     text: str | None
     target: str | None
+    id: str | None
     image_size: int | None
     colour: str
     strict: bool

@@ -5,11 +5,11 @@ class DeepBassError(Exception):
     """A wrong call or bad input: the command prints the message and exits with code 2."""
 
 
-class ConfigError(DeepBassError):
+class ConfigError(DeepBassError, ValueError):
     """A setting that is unknown, out of range, or at odds with another one."""
 
 
-class DataError(DeepBassError):
+class DataError(DeepBassError, ValueError):
     """Samples or labels that cannot be used as they are."""
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -25,3 +27,37 @@ class Evidence:
         """Say it to people."""
         used = f"used with weight {self.weight:.2f}" if self.weight > 0 else "not used"
         return f"{self.what}: {self.points:+.1f} points on {self.labels} held-back labels; {used}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """List all fields, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def of_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """Read what was written down."""
+        numbers = (float(fields[name]) for name in ("right", "plain", "weight"))
+        return cls(str(fields["what"]), int(fields["labels"]), *numbers)
+
+
+def worth_in_words(
+    accuracy: float, plain: float | None, at_random: float | None, evidence: Iterable[Evidence]
+) -> list[str]:
+    """Say what a model is worth beside plain learning, and what pseudo-labels and questions added or cost.
+
+    ``plain`` has learned from the same labels, ``at_random`` likewise from as many labels drawn at random.
+    """
+    said = []
+    if plain is not None:
+        points = 100 * (accuracy - plain)
+        said.append(f"Plain learning from the same labels: {plain:.2%}; {_moved('pseudo-labels', points)}.")
+    if plain is not None and at_random is not None:
+        points = 100 * (plain - at_random)
+        said.append(
+            f"Plain learning from as many labels drawn at random: {at_random:.2%}; "
+            f"{_moved('the choice of labels', points)}."
+        )
+    return [*said, *(f"{each.words[0].upper()}{each.words[1:]}." for each in evidence if each.labels)]
+
+
+def _moved(what: str, points: float) -> str:
+    return f"{what} {'cost' if points < 0 else 'added'} {abs(points):.1f} points"

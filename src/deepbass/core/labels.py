@@ -112,6 +112,17 @@ class Labels:
         guess[answer != UNKNOWN] = UNKNOWN
         return Labels(self.classes, answer, guess, self.asked)
 
+    def extended(self, samples: int, classes: int) -> Labels:
+        """Add samples of which nothing is known, up to so many, and classes that nothing has yet."""
+        more = samples - len(self)
+        unknown = np.full(more, UNKNOWN, dtype=np.int64)
+        return Labels(
+            classes,
+            np.concatenate([self.answer, unknown]),
+            np.concatenate([self.guess, unknown]),
+            np.concatenate([self.asked, np.zeros(more, dtype=np.bool_)]),
+        )
+
     def curriculum(self, copies: int) -> tuple[Ids, Classes]:
         """List what one epoch trains on: every known label ``copies`` times, every guess once."""
         known, members = self.known, self.members

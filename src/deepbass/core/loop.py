@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from deepbass.core.acquire import ACQUIRE, Acquire
+from deepbass.core.acquire import Acquire
 from deepbass.core.admit import Admit, admission
 from deepbass.core.belief import Belief
+from deepbass.core.by_budget import acquisition
 from deepbass.core.config import Config
 from deepbass.core.labels import NO_ANSWERS, NO_IDS, Answers, Ids, Labels
 from deepbass.core.need import EVERYTHING, GUESSES, Need
 from deepbass.core.randomness import generator, seed_for
+from deepbass.core.samples import Samples
 
 UNTRAINED = -1  # the iteration before the initial training; 0 is the initial model
 
@@ -83,12 +85,12 @@ class Method:
     mark: Mark = Labels.wanted  # remembers what was asked for
 
     @classmethod
-    def of(cls, config: Config) -> Method:
-        """Look the parts up by the names in the configuration."""
+    def of(cls, config: Config, samples: Samples | None = None) -> Method:
+        """Look the parts up by the names in the configuration; some want to know the pool."""
         return cls(
             config,
             admit=admission(config.admit, config.confidence),
-            acquire=ACQUIRE[config.acquire](config.quantile),
+            acquire=acquisition(config, samples),
             stop=after(config.iterations),
         )
 
@@ -137,7 +139,7 @@ def run(learner: Learner, oracle: Oracle, method: Method, state: State, on_step:
         wanted = NO_IDS
         if count:
             rng = generator(config.seed, state.iteration, "acquire")
-            wanted = method.acquire(belief, labels.askable, count, rng)
+            wanted = method.acquire.about(labels)(belief, labels.askable, count, rng)
         answers = oracle.ask(wanted)
         labels = method.mark(labels, wanted).answered(answers)
 

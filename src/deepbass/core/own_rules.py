@@ -16,6 +16,8 @@ from deepbass.core.errors import ConfigError
 from deepbass.core.labels import UNKNOWN, Ids, Labels
 from deepbass.core.loop import Method, State, Stop
 from deepbass.core.need import Need
+from deepbass.core.row_map import RowMap
+from deepbass.core.samples import Samples
 
 _SHOWN = 100  # characters of a wrong result that an error quotes
 
@@ -26,20 +28,28 @@ def method_with(
     acquire: Acquire | Acquisition | None = None,
     admit: Admit | Admission | None = None,
     stop: Stop | None = None,
+    rows: RowMap | None = None,
+    samples: Samples | None = None,
 ) -> Method:
-    """Look the parts up by the names in the configuration, but for those that are given."""
+    """Look the parts up by the names in the configuration, but for those that are given.
+
+    With a map, the given ones speak of rows. Some of the named ones want to know the pool's samples.
+    """
     given = {"acquire": acquire, "admit": admit, "stop": stop}
     for name, rule in given.items():
         if rule is None and getattr(config, name) == OWN:
             raise ConfigError(f"{name} = {OWN!r}: pass the rule itself, as in deepbass.run(..., {name}=...).")
     named = replace(config, **{name: getattr(Config(), name) for name, rule in given.items() if rule is not None})
-    method = replace(Method.of(named), config=config)
+    method = replace(Method.of(named, samples), config=config)
     if acquire is not None:
-        method = replace(method, acquire=own_acquire(acquire))
+        asks = own_acquire(acquire)
+        method = replace(method, acquire=asks if rows is None else rows.acquire(asks))
     if admit is not None:
-        method = replace(method, admit=own_admit(admit))
+        lets_in = own_admit(admit)
+        method = replace(method, admit=lets_in if rows is None else rows.admit(lets_in))
     if stop is not None:
-        method = replace(method, stop=own_stop(stop, method.stop))
+        ends = own_stop(stop, method.stop)
+        method = replace(method, stop=ends if rows is None else rows.stop(ends))
     return method
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from deepbass.core.config import Config, one_of
+from deepbass.core.config import WEIGHED, Config, one_of
 
 # What differs from Config's defaults, which are the paper's MNIST experiment.
 _PAPER: dict[str, dict[str, Any]] = {
@@ -22,22 +22,24 @@ _QUICK: dict[str, Any] = {
     "initial_epochs": 50,
 }
 
-# For computed features: as many labels in the end as in the paper's MNIST experiment, but typical ones at the start.
+# For computed features: typical samples first, then doubtful ones; the pool teaches as far as evidence bears it out.
 _ON_FEATURES: dict[str, Any] = {
     "start": "typical",
-    "initial": 50,
-    "iterations": 25,
     "ask_every": 1,
-    "acquire": "margin",
-    "admit": "none",
-    "passes_known": 10,
+    "acquire": "by-budget",
+    "admit": WEIGHED,
+    "passes_pool": 0,
+    "passes_known": 0,
 }
+_FIRST_ON_FEATURES = 20  # labels: enough for a first look at the classes
+_MOST_ASKINGS = 50  # iterations in which labels are asked for: with larger budgets more at a time
 
 AUTO = "auto"  # the paper's settings, and on features and pictures others
 PRESETS = (AUTO, "paper", "quick")
 
-# For pictures that stay pixels: a teacher and a student. docs/method.md has what was tried.
 _LABELS = 300  # in all, where no budget is given
+
+# For pictures that stay pixels: a teacher and a student. docs/method.md has what was tried.
 _ITERATIONS = 40
 _KNOWN = 3_000  # presentations of known labels in an epoch
 _FIRST = 60_000  # in the initial training
@@ -71,10 +73,24 @@ def preset(name: str, data: str, budget: int | None = None) -> dict[str, Any]:
 def suited(features: str, shape: tuple[int, ...], samples: int, given: Mapping[str, Any]) -> dict[str, Any]:
     """Look up what the preset auto adds once it is known what the network sees, and what the user has ``given``."""
     if features != "pixels":
-        return _ON_FEATURES
+        return on_features(samples, given.get("budget"), given.get("initial"), given.get("ask_count"))
     if len(shape) != 3 or min(shape[1:]) < 8 or given.get("model", "auto") not in ("auto", "small-cnn"):
         return {}
     return on_pictures(shape, samples, given.get("budget"), given.get("initial"), given.get("iterations"))
+
+
+def on_features(samples: int, budget: int | None, initial: int | None, at_a_time: int | None) -> dict[str, Any]:
+    """Fit the settings for features to the labels that may be had."""
+    budget = min(budget or max(_LABELS, initial or 0), samples)
+    initial = min(initial or _FIRST_ON_FEATURES, budget)
+    at_a_time = at_a_time or max(10, -(-(budget - initial) // _MOST_ASKINGS))
+    return {
+        **_ON_FEATURES,
+        "budget": budget,
+        "initial": initial,
+        "ask_count": at_a_time,
+        "iterations": max(1, -(-(budget - initial) // at_a_time)),  # the pool is learned from in the first
+    }
 
 
 def on_pictures(

@@ -1,4 +1,4 @@
-"""Samples as they were found, before anything is computed of them: images, texts, rows of a table."""
+"""Samples as they were found, before anything is computed of them: images, texts, rows of a table, series over time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 from deepbass.core.errors import DataError
 
-Kind = Literal["image", "text", "row"]
+Kind = Literal["image", "text", "row", "series"]
 Cell = str | float | None  # of a table; None: nothing is there
 Row = Mapping[str, Cell]  # a row of a table, by column
 
@@ -17,7 +17,7 @@ class RawSamples(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """What `read` returns: a Pillow image (L or RGB, 8 bits, upright), a text, or a row of a table."""
+        """What `read` returns: a Pillow image (L or RGB, 8 bits, upright), a text, a row, or an array T x F."""
 
     def __len__(self) -> int: ...
 

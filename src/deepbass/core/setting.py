@@ -32,6 +32,8 @@ class Setting:
     share: bool = False  # may be written as 20%
     choices: Mapping[str, str] = field(default_factory=dict)  # the names to choose from, and what each means
     code: bool = False  # may also name a function of the user's own
+    numbered: bool = False  # a name may have a number after it, as in cuda:1
+    meant: Mapping[str, str] = field(default_factory=dict)  # other words for choices
     written: tuple[str, ...] = ()  # names that deepbass writes down where there was none to choose
     shown: str | None = None  # the default as the documentation shows it, where the value itself would say too little
 
@@ -53,7 +55,9 @@ class Setting:
         if not _is_of(value, declared):
             return f"{name} = {value!r} must be {declared.replace('None', 'left out')}."
         if isinstance(value, str) and self.choices and value not in (*self.choices, *self.written):
-            return None if self.code and ":" in value else _unknown(name, value, self.choices, self.code)
+            if (self.code and ":" in value) or (self.numbered and _is_numbered(value, self.choices)):
+                return None
+            return _unknown(name, value, self.choices, self.code, self.meant)
         if isinstance(value, int | float) and not isinstance(value, bool):
             if abs(value) > _LARGEST if isinstance(value, int) else math.isinf(value):
                 return f"{name} is a number too large to work with."  # and maybe to be written
@@ -91,11 +95,11 @@ def check_settings(configuration: Any) -> None:
             raise ConfigError(refusal)
 
 
-def one_of(what: str, given: str, allowed: Iterable[str]) -> None:
-    """Refuse a name that is not among those allowed, and suggest the nearest."""
+def one_of(what: str, given: str, allowed: Iterable[str], meant: Mapping[str, str] | None = None) -> None:
+    """Refuse a name that is not among those allowed, and suggest the one that is ``meant`` by it, or the nearest."""
     allowed = list(allowed)
     if given not in allowed:
-        raise ConfigError(_unknown(what, given, allowed))
+        raise ConfigError(_unknown(what, given, allowed, meant=meant or {}))
 
 
 def read_share(what: str, text: str) -> float:
@@ -114,9 +118,19 @@ def _is_of(value: object, declared: str) -> bool:
     return isinstance(value, (*allowed, int) if float in allowed else allowed)
 
 
-def _unknown(what: str, given: str, allowed: Iterable[str], code: bool = False) -> str:
+def _unknown(
+    what: str, given: str, allowed: Iterable[str], code: bool = False, meant: Mapping[str, str] | None = None
+) -> str:
     allowed = list(allowed)
     near = difflib.get_close_matches(given, allowed, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    said = (meant or {}).get(given.lower().replace("-", "_"))
+    if said is not None and said not in allowed:  # there is none, and it says why
+        return f"Unknown {what} {given!r}: {said}."
+    hint = f" Did you mean {said or near[0]!r}?" if said or near else ""
     own = ", or name your own as 'file.py:function' or 'package.module:function'" if code else ""
     return f"Unknown {what} {given!r}.{hint} Choose one of: {', '.join(allowed)}{own}."
+
+
+def _is_numbered(value: str, choices: Iterable[str]) -> bool:
+    name, _, number = value.partition(":")
+    return name in choices and number.isascii() and number.isdigit()

@@ -28,15 +28,13 @@ def typical(points: Points, count: int, rng: np.random.Generator) -> Ids:
     reduced = reduce(points[rows], DIMENSIONS, rng)
     clusters = k_means(reduced, min(count, MOST_CLUSTERS, len(rows)), rng)
     sizes = np.bincount(clusters)
-    queues = [
-        _by_density(reduced, np.flatnonzero(clusters == cluster)) for cluster in np.argsort(-sizes, kind="stable")
-    ]
+    queues = [by_density(reduced, np.flatnonzero(clusters == cluster)) for cluster in np.argsort(-sizes, kind="stable")]
     rounds = (queue[turn] for turn in range(int(sizes.max())) for queue in queues if turn < len(queue))
     return rows[np.fromiter(rounds, dtype=np.int64)[:count]]
 
 
-def _by_density(points: Points, members: Ids) -> Ids:
-    """Order the rows of a cluster by their mean distance to their nearest neighbours in it, nearest first."""
+def by_density(points: Points, members: Ids) -> Ids:
+    """Order some rows by their mean distance to their nearest neighbours in it, nearest first."""
     inside = points[members]
     distances = np.sort(_squares(inside, inside), axis=1)[:, 1 : _NEIGHBOURS + 1]  # without its own
     spread = np.sqrt(distances).mean(1) if distances.shape[1] else np.zeros(len(members))

@@ -16,7 +16,10 @@ from deepbass.data.listing import name_some
 from deepbass.data.pool import Pool
 from deepbass.data.raw_images import ArrayImages, is_picture
 from deepbass.data.raw_rows import RowNumbers, TableRows, Texts
+from deepbass.data.raw_series import ArraySeries, is_series, is_stack
 from deepbass.data.source import Part, Source, is_raw
+
+SERIES, PIXELS, IMAGENET = "series", "pixels", "imagenet"  # values of the setting features
 
 
 class FeatureRows(Protocol):
@@ -83,10 +86,17 @@ class FeaturePart(Part):
         return np.flatnonzero(~failed)
 
 
-def with_raw(source: Source) -> Source:
-    """Take arrays for the pictures, texts or rows that they hold; arrays of other numbers stay what they are."""
-    validation = None if source.validation is None else _as_raw(source.validation)
-    return replace(source, train=_as_raw(source.train), validation=validation)
+def with_raw(source: Source, features: str = "auto") -> Source:
+    """Take arrays for the pictures, series, texts or rows that they hold; arrays of other numbers stay what they are.
+
+    Whether an array of three dimensions holds pictures or series is told by the wanted ``features``; those that read
+    both, or any, leave it to what the training part looks like.
+    """
+    series = is_stack(source.train.X) and (
+        features == SERIES or (features not in (PIXELS, IMAGENET) and is_series(source.train.X))
+    )
+    validation = None if source.validation is None else _as_raw(source.validation, series)
+    return replace(source, train=_as_raw(source.train, series), validation=validation)
 
 
 def with_features(source: Source, featurise: Featurise) -> Source | None:
@@ -110,10 +120,12 @@ def with_features(source: Source, featurise: Featurise) -> Source | None:
     return replace(source, train=train, validation=validation, notes=(*source.notes, *made.notes))
 
 
-def _as_raw(part: Part) -> Part:
+def _as_raw(part: Part, series: bool) -> Part:
     if is_raw(part.X):
         return part
     names = RowNumbers(f"{part.names}/") if isinstance(part.names, str) else part.names
+    if series and is_stack(part.X):
+        return replace(part, X=ArraySeries(np.asanyarray(part.X), names))
     if is_picture(part.X):
         return replace(part, X=ArrayImages(np.asanyarray(part.X), names))
     if (texts := _listed(part.X, str)) is not None:

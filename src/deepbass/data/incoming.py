@@ -20,8 +20,10 @@ from deepbass.data.images import SUFFIXES as IMAGE_SUFFIXES
 from deepbass.data.images import need_pillow
 from deepbass.data.raw_images import ArrayImages, ImageFiles, is_picture
 from deepbass.data.raw_rows import RowNumbers, TextFiles
+from deepbass.data.raw_series import ArraySeries, is_stack
 from deepbass.data.row_files import KINDS as ROW_KINDS
-from deepbass.data.row_files import RowFile, kind_of, open_rows
+from deepbass.data.row_files import NumberedRow, RowFile, kind_of, open_rows
+from deepbass.data.row_ids import id_of
 from deepbass.data.row_source import list_columns, need_column
 from deepbass.data.sample_arrays import view_samples
 from deepbass.data.standard_input import StdinLines, StdinTable
@@ -32,13 +34,14 @@ F = TypeVar("F", RowFile, StdinTable)
 
 STDIN = "-"
 PATH = "path"  # the column of a table that names image files
-WORDS = {"image": "images", "text": "texts", "row": "rows of a table", "array": "arrays of numbers"}
+WORDS = {"image": "images", "text": "texts", "row": "rows of a table", "array": "arrays of numbers", "series": "series"}
 TAKEN = {
     "image": "a folder of images, image files, a table with a column `path`, .npy or .npz arrays of pictures, or - for "
     "paths on standard input",
     "text": "a table (.csv, .tsv, .jsonl, .parquet), .txt files or a folder of them, or - for a text per line",
     "row": "a table (.csv, .tsv, .jsonl, .parquet) with the columns of the training, or - for CSV on standard input",
     "array": ".npy or .npz arrays",
+    "series": ".npy or .npz arrays of series, N x T x F",
 }
 
 
@@ -60,6 +63,7 @@ class Wanted:
     kind: Kind | Literal["array"]
     shape: tuple[int, ...] | None = None  # of what the network sees; None: of features, so samples may have any
     text: str | None = None  # column of a table that holds the texts
+    id: str | None = None  # column of a table that names its rows; None: their numbers do
     columns: tuple[str, ...] = ()  # that a table must have
     side: int | None = None  # pixels that big JPEGs need not be much larger than
 
@@ -90,14 +94,14 @@ def open_input(source: str, wanted: Wanted, *, several: bool = False) -> Opened:
     match wanted.kind, holds:
         case ("image", "folder" | "image file") | ("text", "folder" | "text file"):
             return _from_files(path, wanted)
-        case ("image" | "array", "array"):
+        case ("image" | "array" | "series", "array"):
             return _from_array(path, wanted)
         case ("image", "table"):
             return _from_paths(path, wanted)
         case ("text", "table"):
             return Opened(partial(_texts, _with_text(open_rows(path), wanted), wanted, prefix))
         case ("row", "table"):
-            return Opened(partial(_rows, _with_columns(open_rows(path), wanted), prefix))
+            return Opened(partial(_rows, _with_columns(open_rows(path), wanted), wanted, prefix))
     raise DataError(
         f"{source!r} is {_article(holds)}, but the model was trained on {WORDS[wanted.kind]}: give "
         f"{TAKEN[wanted.kind]}."
@@ -154,6 +158,10 @@ def _from_array(path: Path, wanted: Wanted) -> Opened:
     source = (from_npz if path.suffix.lower() == ".npz" else from_npy)(path, unlabelled=True)
     array: NDArray[Any] = np.asanyarray(source.train.X)
     samples, names = view_samples(array, str(path)), RowNumbers(f"{path.name}/")
+    if wanted.kind == "series":
+        if not is_stack(array):
+            raise DataError(f"{path} has the shape {array.shape}, but the model takes series: N x T x F.")
+        return Opened(partial(_raw, ArraySeries(array, names)), len(array))
     if samples.shape[1:] == wanted.shape:
         return Opened(partial(_numbers, samples, names), len(samples))
     if wanted.kind == "image" and is_picture(array) and (wanted.shape is None or array.dtype == np.uint8):
@@ -191,10 +199,14 @@ def _with_text(file: RowFile, wanted: Wanted) -> RowFile:
             f"{file.path}: say which column holds the texts, with --text COLUMN. Its columns: {list_columns(file)}."
         )
     need_column(file, wanted.text)
+    if wanted.id is not None:
+        need_column(file, wanted.id)
     return file
 
 
 def _with_columns(file: F, wanted: Wanted) -> F:
+    if wanted.id is not None:
+        need_column(file, wanted.id)
     missing = [column for column in wanted.columns if column not in file.columns]
     if missing:
         need = f"the model was trained with {', '.join(map(repr, wanted.columns))}"
@@ -207,22 +219,33 @@ def _with_columns(file: F, wanted: Wanted) -> F:
 
 def _texts(file: RowFile, wanted: Wanted, prefix: str) -> Incomings:
     assert wanted.text is not None
-    for row in file.rows([wanted.text]):
-        yield _text(f"{prefix}{row.number}", as_text(row.cells.get(wanted.text)))
+    for row in file.rows([wanted.text, *([] if wanted.id is None else [wanted.id])]):
+        text = as_text(row.cells.get(wanted.text))
+        yield _named(row, wanted, prefix, text if text.strip() else UnreadableSample("no text in it"))
+
+
+def _named(row: NumberedRow, wanted: Wanted, prefix: str, sample: Any) -> NewSample:
+    """Call a row by its number, or as its column of names has it; one that has none there is not judged."""
+    number = f"{prefix}{row.number}"
+    if wanted.id is None:
+        return NewSample(number, sample)
+    if name := id_of(row.cells.get(wanted.id)):
+        return NewSample(name, sample)
+    return NewSample(number, UnreadableSample(f"nothing in {wanted.id!r}, which names the rows"))
 
 
 def _text(name: str, text: str) -> NewSample:
     return NewSample(name, text if text.strip() else UnreadableSample("no text in it"))
 
 
-def _rows(file: RowFile | StdinTable, prefix: str) -> Incomings:
+def _rows(file: RowFile | StdinTable, wanted: Wanted, prefix: str) -> Incomings:
     comma = getattr(file, "delimiter", ",") == ";"  # where a comma parts no cells, it may part a number
     for row in file.rows():
         if row is None:  # standard input has pauses in it
             yield None
         else:
             cells = {name: _cell(cell, comma) for name, cell in row.cells.items()}
-            yield NewSample(f"{prefix}{row.number}", cells)
+            yield _named(row, wanted, prefix, cells)
 
 
 def _cell(cell: Cell, comma: bool) -> Cell:
@@ -240,7 +263,7 @@ def _from_stdin(wanted: Wanted) -> Opened:
         case "text":
             return Opened(_stdin_texts)
         case "row":
-            return Opened(lambda: _rows(_with_columns(StdinTable(), wanted), "row "))
+            return Opened(lambda: _rows(_with_columns(StdinTable(), wanted), wanted, "row "))
     raise DataError("Arrays are not read from standard input: give a .npy or .npz file.")
 
 

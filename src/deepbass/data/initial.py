@@ -27,7 +27,7 @@ def initial_labels(config: Config, pool: Pool, truth: Classes, classes: Sequence
     _check_enough(config.initial, len(known))
     rng = generator(config.seed, 0, "initial labels")
     if config.start == "random":
-        return np.sort(rng.choice(known, size=config.initial, replace=False))
+        return np.sort(rng.permutation(known)[: config.initial])  # fewer are always among more
     most = max(config.initial, min(MOST_POINTS, _MOST_BYTES // (4 * math.prod(pool.shape))))
     some = known if len(known) <= most else np.sort(rng.choice(known, size=most, replace=False))
     return np.sort(some[typical(pool.read(some), config.initial, rng)])

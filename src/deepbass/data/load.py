@@ -17,7 +17,7 @@ from deepbass.data.classes import as_labels, find_classes, to_classes
 from deepbass.data.draw import draw_pool, hold_out
 from deepbass.data.featurised import FeaturePart, Featurise, with_features, with_raw
 from deepbass.data.pool import Pool
-from deepbass.data.sample_arrays import as_samples
+from deepbass.data.sample_arrays import as_samples, looks_unscaled
 from deepbass.data.source import Part, Source
 from deepbass.data.sources import open_source
 
@@ -73,7 +73,7 @@ def from_arrays(
         raise DataError("X_val and y_val go together: give both or neither.")
     validation = None if X_val is None or y_val is None else Part(X_val, y_val, "X_val", "validation")
     source = Source(name, Part(X, y, "X", "train"), validation)
-    featured = None if featurise is None else with_features(with_raw(source), featurise)
+    featured = None if featurise is None else with_features(with_raw(source, config.features), featurise)
     return assemble(featured or source, config)
 
 
@@ -81,6 +81,8 @@ def assemble(source: Source, config: Config) -> Data:
     """Check a source, number its classes, and make pool and validation part of it."""
     notes = list(source.notes)
     pool, labels = _checked(source.train)
+    unscaled = None if isinstance(source.train, FeaturePart) else looks_unscaled(source.train.X, source.train.where)
+    notes += [unscaled] if unscaled else []
     found = find_classes(labels, source.train.where)
     truth = to_classes(labels, found, source.train.where)
     classes = source.classes or tuple(str(class_) for class_ in found)

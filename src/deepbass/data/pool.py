@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from deepbass.core.errors import DataError
 from deepbass.core.labels import Ids
 from deepbass.core.raw_samples import RawSamples, UnreadableSample
+from deepbass.core.row_map import RowMap
+from deepbass.data.joined import JoinedSamples
 from deepbass.data.raw_rows import as_lines
 
 LEVELS = 256  # the paper divides pixels by 256, not by 255
@@ -49,6 +51,11 @@ class Pool:
         """Which rows of the data the samples are, in the order of their ids."""
         return self._rows
 
+    @property
+    def row_map(self) -> RowMap:
+        """What turns ids into rows of the data, and back."""
+        return RowMap(self._rows, len(self._samples))
+
     def __repr__(self) -> str:
         return f"Pool({len(self)} samples of shape {self.shape})"
 
@@ -67,7 +74,7 @@ class Pool:
     def picture(self, id_: int) -> NDArray[np.uint8] | None:
         """Draw a sample as H x W (grey) or H x W x 3 (colour) pixels; None for what is no image."""
         if self._raw is not None:
-            return self._photograph(self._raw, id_) if self._raw.kind == "image" else None
+            return self._photograph(self._raw, id_) if self._raw.kind in ("image", "series") else None
         row = self._rows_of([id_])[0]
         match self.shape:
             case (1, _, _):
@@ -78,7 +85,7 @@ class Pool:
 
     def text(self, id_: int) -> str | None:
         """Read a text, or a row of a table as lines of ``column: value``; None for all else, and for what is gone."""
-        if self._raw is None or self._raw.kind == "image":
+        if self._raw is None or self._raw.kind in ("image", "series"):
             return None
         try:
             found = self._raw.read(self._raw_row(id_))
@@ -90,12 +97,23 @@ class Pool:
         """Make the pool of some of the samples; its ids start at 0, the outer names stay."""
         return Pool(self._samples, self._names, self._rows_of(ids), raw=self._raw)
 
+    def followed_by(self, other: Pool) -> Pool:
+        """Make the pool of these samples and others after them; rows of the others count on from here."""
+        samples = cast(NDArray[Any], JoinedSamples([self._samples, other._samples]))
+        names = self._names if isinstance(self._names, str) else [*self._names, *map(other.name, range(len(other)))]
+        return Pool(samples, names, np.concatenate([self._rows, len(self._samples) + other._rows]))
+
     def _photograph(self, raw: RawSamples, id_: int) -> NDArray[np.uint8] | None:
-        """Draw the image that features were computed from, no larger than it is shown; None if its file is gone."""
+        """Draw what features were computed from, no larger than it is shown: an image, or a series from left to right.
+
+        None if its file is gone.
+        """
         try:
             image = raw.read(self._raw_row(id_))
         except UnreadableSample:
             return None
+        if raw.kind == "series":
+            return _pixels(image.T[:SIDE, :: max(1, len(image) // SIDE)])
         image.thumbnail((SIDE, SIDE))
         return np.array(image)
 

@@ -16,6 +16,7 @@ from deepbass.data.image_table import SPLITS
 from deepbass.data.listing import name_some
 from deepbass.data.raw_rows import TableRows, Texts, row_numbers
 from deepbass.data.row_files import NumberedRow, RowFile, kind_of
+from deepbass.data.row_ids import RowIds
 from deepbass.data.source import Part, RawNames, Source, name_of
 from deepbass.data.table_cells import (
     Categories,
@@ -53,6 +54,7 @@ class Roles:
     target: str | None = None  # holds the labels; None: the column "label", if it is there
     split: str = SPLIT  # tells train from val
     show: tuple[str, ...] = ()  # stand beside a text where people see it
+    id: str | None = None  # names the rows; None: their numbers do
 
 
 @dataclass
@@ -60,6 +62,7 @@ class _Gathered:
     """The rows of one part, as they come."""
 
     numbers: array[int] = field(default_factory=lambda: array("q"))
+    names: list[str] = field(default_factory=list)  # where a column has them
     labels: list[str] = field(default_factory=list)
     texts: TextStore = field(default_factory=TextStore)
     columns: dict[str, Numbers | Categories] = field(default_factory=dict)
@@ -67,13 +70,17 @@ class _Gathered:
 
 def from_rows(file: RowFile, roles: Roles, *, unlabelled: bool = False) -> Source:
     """Read a file of rows. With ``unlabelled``, texts need no column of labels."""
-    for name in (roles.text, *roles.show):
+    for name in (roles.text, *roles.show, roles.id):
         if name is not None:
             need_column(file, name)
     target = _target(file, roles, unlabelled)
     split = next((name for name in file.columns if name.lower() == roles.split), None)
     if roles.text is not None and roles.text == target:
         raise DataError(f"{file.path}: the column {target!r} cannot hold both the texts and their labels: name two.")
+    if roles.id is not None and roles.id in (roles.text, target, split):
+        raise DataError(
+            f"{file.path}: the column {roles.id!r} cannot name the rows and be something else: name another."
+        )
     reader = _RowReader(file, roles, target, split)
     train, validation = reader.read()
     if not len(train.numbers):
@@ -124,14 +131,15 @@ class _RowReader:
         self._text = roles.text
         self._target = target
         self._split = split
+        self._ids = None if roles.id is None else RowIds(file.path, roles.id)
         self._comma = getattr(file, "delimiter", ",") == ";"  # where a comma parts no cells, it may part a number
         self._labels: set[str] = set()  # that there are in both parts
         self._columns = list(roles.show)
         if roles.text is None:  # labels and parts are no part of what is learned from
-            self._columns = [name for name in file.columns if name not in (target, split)]
+            self._columns = [name for name in file.columns if name not in (target, split, roles.id)]
         if roles.text is None and not self._columns:
             raise DataError(f"{file.path} has no column but {list_columns(file)}: there is nothing to learn from.")
-        own = (roles.text, target, split, *self._columns)
+        own = (roles.text, target, split, roles.id, *self._columns)
         self._needed = [name for name in file.columns if name in own]
 
     def read(self) -> tuple[_Gathered, _Gathered]:
@@ -151,11 +159,15 @@ class _RowReader:
                         continue
                     words = words or as_number(row.cells[self._text]) is None
                     part.texts.append(text)
+                if self._ids is not None:
+                    part.names.append(self._ids.take(row))
                 part.numbers.append(row.number)
                 part.labels.append(self._label(row))
                 self._labels.add(part.labels[-1])
                 for cells, cell in zip(part.columns.values(), self._cells(row, part.columns), strict=True):
                     cells.append(cell)
+        if self._ids is not None:
+            self._ids.check()
         if self._text is not None and not words and any(len(part.numbers) for part in parts):
             raise DataError(
                 f"{self._file.path}: the column {self._text!r} holds numbers, not texts. To learn from a table of "
@@ -166,7 +178,7 @@ class _RowReader:
 
     def part(self, gathered: _Gathered) -> Part:
         """Make a part of what was gathered."""
-        names = row_numbers(gathered.numbers)
+        names = row_numbers(gathered.numbers) if self._ids is None else gathered.names
         count = len(gathered.numbers)
         rows = TableRows(gathered.columns, count, names)
         samples: RawSamples = rows if self._text is None else Texts(gathered.texts, names, rows)

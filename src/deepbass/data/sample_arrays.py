@@ -12,12 +12,14 @@ from deepbass.core.raw_samples import Kind, RawSamples
 from deepbass.data.source import is_raw
 
 CHANNELS = (1, 3, 4)  # grey, RGB, RGBA
-WORDS: dict[Kind, str] = {"image": "images", "text": "texts", "row": "rows of a table"}
+WORDS: dict[Kind, str] = {"image": "images", "text": "texts", "row": "rows of a table", "series": "series"}
 FEATURES: dict[Kind, tuple[str, ...]] = {
     "image": ("pixels", "imagenet"),
     "text": ("words", "sentences"),
     "row": ("table",),
+    "series": ("series", "pixels"),
 }
+_FEWEST_PIXELS = 64  # columns from which on whole numbers from 0 to 255 may be a picture's
 CHUNK_BYTES = 1 << 24  # how much of an array on disk is looked at in one go
 
 
@@ -31,6 +33,21 @@ def as_samples(X: ArrayLike | RawSamples, where: str) -> NDArray[Any]:
 def view_samples(X: ArrayLike | RawSamples, where: str) -> NDArray[Any]:
     """View an array as N samples, images channel-first, without a look at the numbers: some may not be finite."""
     return _channel_first(_as_numbers(X, where))
+
+
+def looks_unscaled(array: Any, where: str) -> str | None:
+    """Say that floats look like pixels from 0 to 255 that nobody has scaled; a few samples are looked at."""
+    if getattr(array, "dtype", None) is None or array.dtype.kind not in "if" or array.ndim < 2:
+        return None
+    if array.ndim == 2 and array.shape[1] < _FEWEST_PIXELS:  # a table
+        return None
+    some = np.asarray(array[:: max(1, len(array) // 64)], dtype=np.float64)
+    if not (some.size and some.min() >= 0 and 100 < some.max() <= 255 and (some == np.round(some)).all()):
+        return None
+    return (
+        f"{where} holds numbers of type {array.dtype} from 0 to {some.max():g}, which look like pixels that were not "
+        "scaled: a network learns badly from them. Give them as uint8, or divide them by 255."
+    )
 
 
 def _as_numbers(X: ArrayLike | RawSamples, where: str) -> NDArray[Any]:

@@ -50,9 +50,9 @@ def open_source(
     """
     if source == "toy":
         return toy(config.seed)
-    found = find_source(source, folder, progress=progress, text=config.text, target=config.target)
+    found = find_source(source, folder, progress=progress, text=config.text, target=config.target, id_=config.id)
     if raw or featurise is not None:
-        as_found = with_raw(raw_listing(found) if isinstance(found, Listing) else found)
+        as_found = with_raw(raw_listing(found) if isinstance(found, Listing) else found, config.features)
         if raw:
             return as_found
         featured = with_features(as_found, featurise) if featurise else None
@@ -70,15 +70,16 @@ def find_source(
     text: str | None = None,
     target: str | None = None,
     show: Sequence[str] = (),
+    id_: str | None = None,
 ) -> Source | Listing:
     """Find a named data set, or else what lies at a path; a name goes before a path that is spelled the same.
 
     The toy is not found here: it is drawn by a run's seed. Image files are listed but not opened. ``unlabelled`` is
     for those who want to label: arrays and texts need no labels beside them then, and a file that a table names may be
     gone. ``text`` and ``target`` are the columns of a table that hold texts and labels, ``show`` what people want to
-    see beside a text. Parts of texts and rows have raw samples for their X.
+    see beside a text, ``id_`` what names the rows. Parts of texts and rows have raw samples for their X.
     """
-    roles = Roles(text, target, show=tuple(show))
+    roles = Roles(text, target, show=tuple(show), id=id_)
     if not source:
         raise DataError(f"No data was named. Known by name: {', '.join(NAMED)}. Or give {KINDS}.")
     if source in NAMED:
@@ -137,7 +138,7 @@ def _from_path(source: str, unlabelled: bool, roles: Roles) -> Source | Listing:
 
 def _refuse_columns(source: str, roles: Roles) -> None:
     """Refuse columns of what has none, so that nobody waits for them to count."""
-    for name, column in (("text", roles.text), ("target", roles.target)):
+    for name, column in (("text", roles.text), ("target", roles.target), ("id", roles.id)):
         if column is not None:
             raise DataError(
                 f"{source!r} has no columns, so {name} = {column!r} means nothing to it: leave --{name} out. Columns "

@@ -18,6 +18,7 @@ from deepbass.exchange.label_studio import default_prefix, interface, write_stud
 from deepbass.exchange.model_folder import write_model
 from deepbass.exchange.records import Records, gather
 from deepbass.exchange.targets import new_file, new_folder
+from deepbass.exchange.textfiles import write_text_files
 from deepbass.exchange.textfolder import write_texts
 from deepbass.label.estimate import error_estimate
 from deepbass.label.guesses import THRESHOLD
@@ -26,10 +27,14 @@ from deepbass.label.project import Project
 from deepbass.label.trained_models import newest_checkpoint
 from deepbass.store.names import CLASSES_FILE, MODEL_CONFIG_FILE
 
-Format = Literal["csv", "jsonl", "imagefolder", "textfolder", "label-studio", "model"]
+Format = Literal["csv", "jsonl", "imagefolder", "textfolder", "textfiles", "label-studio", "model"]
 
 FORMATS: tuple[Format, ...] = get_args(Format)
-_KIND: dict[str, Kind] = {"imagefolder": "image", "textfolder": "text"}  # of the items that a format is for
+_KIND: dict[str, Kind] = {
+    "imagefolder": "image",
+    "textfolder": "text",
+    "textfiles": "text",
+}  # of the items that a format is for
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,10 @@ def export(
             _check_folder(project, target, records)
             with new_folder(target, force=force, mark=CLASSES_FILE) as place:
                 notes += write_texts(place, records)
+        case "textfiles":
+            _check_folder(project, target, records)
+            with new_folder(target, force=force, mark=CLASSES_FILE) as place:
+                notes += write_text_files(place, records)
         case "model":
             model, checkpoint = newest_checkpoint(project)
             with new_folder(target, force=force, mark=MODEL_CONFIG_FILE) as place:

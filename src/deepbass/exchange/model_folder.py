@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import safetensors.numpy
 
 from deepbass import __version__
+from deepbass.core.config import Config
 from deepbass.core.errors import DeepBassError, StoreError
 from deepbass.core.foreign import decoding
 from deepbass.data.catalogue import NAMED
@@ -30,10 +31,43 @@ PIXELS = "pixels"
 
 def write_model(out: Path, model: Model, checkpoint: Checkpoint, estimate: Estimate | None, source: str) -> None:
     """Write the weights, what computes features, their configuration and a page that tells how to use them."""
-    (out / MODEL_FILE).write_bytes(_weights(model.path, checkpoint))
-    if (model.path / FEATURES_FILE).exists():
-        shutil.copyfile(model.path / FEATURES_FILE, out / FEATURES_FILE)
-    config = _config(model, estimate, source)
+    features = model.path / FEATURES_FILE
+    extractor = features.read_bytes() if features.exists() else None
+    _write(out, _config(model, estimate, source), _weights(model.path, checkpoint), extractor, estimate)
+
+
+def fill_model_folder(
+    out: Path,
+    settings: Config,
+    *,
+    classes: Sequence[str],
+    shape: Sequence[int],
+    pixels: bool,
+    labels: int,
+    iteration: int,
+    weights: bytes,
+    extractor: bytes | None,
+) -> None:
+    """Write a model that was trained in Python, in the same form; nobody has measured its error."""
+    config = {
+        "deepbass": __version__,
+        "classes": list(classes),
+        "shape": list(shape),
+        "pixels_divided_by": LEVELS if pixels else 1,
+        "architecture": {name: getattr(settings, name) for name in (*_ARCHITECTURE, "features")},
+        "iteration": iteration,
+        "labels": labels,
+        "error": None,
+    }
+    _write(out, config, weights, extractor, None)
+
+
+def _write(
+    out: Path, config: dict[str, Any], weights: bytes, extractor: bytes | None, estimate: Estimate | None
+) -> None:
+    (out / MODEL_FILE).write_bytes(weights)
+    if extractor is not None:
+        (out / FEATURES_FILE).write_bytes(extractor)
     (out / MODEL_CONFIG_FILE).write_text(json.dumps(config, indent=2, ensure_ascii=False), encoding="utf-8")
     (out / MODEL_README_FILE).write_text(_readme(config, estimate), encoding="utf-8")
 
@@ -126,7 +160,7 @@ def _readme(config: dict[str, Any], estimate: Estimate | None) -> str:
 _README = """\
 # A model made with deepbass
 
-It tells {classes} classes apart and was trained with {labels} labels by people, and with its own guesses.
+It tells {classes} classes apart and was trained with {labels} labels, and maybe with its own guesses.
 {error}
 
 - `{weights}`: the weights
@@ -143,12 +177,12 @@ deepbass predict .{options} FOLDER-OR-FILE --out predictions.csv
 In Python, in this folder (`deepbass.load_model("."{network})` is the network alone):
 
 ```python
-from deepbass.runs.predictor import Predictor
+import deepbass
 
-predictor = Predictor.load("."{again})
+model = deepbass.load("."{again})
 
 
 def predict(sample) -> str:  # an image's path, a text, a row or an array, as in the training
-    return predictor.classes[int(predictor.predict([sample])[0].argmax())]
+    return model.predict([sample])[0]  # model.predict_proba: samples x classes, in the order of model.classes
 ```
 """

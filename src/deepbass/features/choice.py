@@ -10,10 +10,17 @@ from deepbass.core.raw_samples import Kind, RawSamples
 from deepbass.features.installed import language_model, network_weights
 from deepbass.features.picture_sizes import look_at, shorter_side
 
-PIXELS = "pixels"
-READ_BY: dict[str, Kind] = {"imagenet": "image", "sentences": "text", "words": "text", "table": "row", PIXELS: "image"}
+PIXELS, SERIES = "pixels", "series"
+READ_BY: dict[str, Kind] = {
+    "imagenet": "image",
+    "sentences": "text",
+    "words": "text",
+    "table": "row",
+    PIXELS: "image",
+    SERIES: "series",
+}
 TINY = 32  # pixels: grey pictures of so short a side are digits and the like, which the paper's network reads well
-WORDS: dict[Kind, str] = {"image": "pictures", "text": "texts", "row": "rows of a table"}
+WORDS: dict[Kind, str] = {"image": "pictures", "text": "texts", "row": "rows of a table", "series": "series"}
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,9 @@ def choose(samples: RawSamples, wanted: str) -> Choice:
     if is_code(wanted):
         return Choice(wanted, "named by you")
     if wanted == "auto":
-        return {"image": _for_images, "text": _for_texts, "row": _for_rows}[samples.kind](samples)
+        return {"image": _for_images, "text": _for_texts, "row": _for_rows, "series": _for_series}[samples.kind](
+            samples
+        )
     if READ_BY[wanted] != samples.kind:
         fitting = [name for name, kind in READ_BY.items() if kind == samples.kind]
         raise ConfigError(
@@ -67,3 +76,11 @@ def _for_texts(samples: RawSamples) -> Choice:
 
 def _for_rows(samples: RawSamples) -> Choice:
     return Choice("table", f"these are {WORDS[samples.kind]}")
+
+
+def _for_series(samples: RawSamples) -> Choice:
+    return Choice(
+        SERIES,
+        "arrays N x T x F of other numbers than bytes, one side more than twice the other, are series over time; "
+        "features = pixels takes them for grey pictures",
+    )

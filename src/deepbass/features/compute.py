@@ -112,10 +112,12 @@ def _extractor(train: RawSamples, name: str) -> Extractor:
 
 
 def _fitted(train: RawSamples, name: str) -> Extractor:
+    from deepbass.features.series import SeriesFeatures
     from deepbass.features.tabular import TableFeatures
     from deepbass.features.tfidf import WordFeatures
 
-    extractor: FittedExtractor = WordFeatures() if name == "words" else TableFeatures()
+    kinds: dict[str, type[FittedExtractor]] = {"words": WordFeatures, "series": SeriesFeatures, "table": TableFeatures}
+    extractor: FittedExtractor = kinds[name]()
     extractor.fit(train, np.arange(len(train)))
     return extractor
 

@@ -19,6 +19,7 @@ _KIND: dict[str, JsonKind] = {  # what must be in it, by name of the features
     "imagenet": {"identity": str, "side": int},
     "sentences": {"identity": str},
     "words": {"version": int, "terms": [str]},
+    "series": {"version": int, "steps": int},
     "table": {"version": int, "numbers": [list], "categories": [list], "left_out": {"*": str}},
 }
 _OWN: JsonKind = {"identity": str, "kind": str, "width": int}
@@ -72,6 +73,10 @@ def _make(state: State, named: str | None) -> Extractor:
         from deepbass.features.tfidf import WordFeatures
 
         return WordFeatures.from_state(state)
+    if state["name"] == "series":
+        from deepbass.features.series import SeriesFeatures
+
+        return SeriesFeatures.from_state(state)
     from deepbass.features.tabular import TableFeatures
 
     return TableFeatures.from_state(state)

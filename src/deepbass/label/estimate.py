@@ -26,6 +26,10 @@ before it; all looks together are wrong in at most 5 % of projects.
 That the first estimate at or beyond a look's number of answers counts, and none after it, takes the list of all
 estimates so far: one alone cannot tell how often somebody looked. For a target of 2 % the first look comes after 228
 audit answers; Wilson's bound alone would have been content with 189.
+
+People may choose another target while they work, from a list in which each is at least twice the one before (worth.py).
+Every target has looks of its own, counted from the first answer. Whoever tries all of them is told "good enough" in
+error hardly more often: at an error just above one target, to pass for one half as large is next to impossible.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def load_pool(source: str, names: Sequence[str], config: Config, folder: Path | 
 
     ``names`` are all items that the project ever had. Row i of the pool is the item ``ids[i]``: a place in ``names``.
     """
-    found = find_samples(source, folder, Columns(config.text, config.target))
+    found = find_samples(source, folder, Columns(config.text, config.target, id=config.id))
     pool, ids = _from_files(found, names, config) if isinstance(found, Listing) else _from_arrays(found, names)
     if not len(pool):
         raise DataError(f"None of the {len(names)} samples of {source!r} can be read: restore or repair some.")
@@ -45,11 +45,14 @@ def find_samples(source: str, folder: Path | None, columns: Columns | None = Non
             "The toy data set has points, not pictures, so there is nothing to look at. Try digits, mnist or "
             "fashion-mnist, or give a folder of images or texts."
         )
-    text, target, show = (columns.text, columns.target, columns.show) if columns is not None else (None, None, ())
+    columns = columns or Columns()
     path = Path(source).expanduser()
-    if text is None and target is None and source not in NAMED and _is_table_of_rows(path):
-        return from_rows(open_rows(path), Roles(show=show), unlabelled=True)  # of which nothing is known yet
-    return find_source(source, folder, unlabelled=True, text=text, target=target, show=show)
+    if columns.text is None and columns.target is None and source not in NAMED and _is_table_of_rows(path):
+        roles = Roles(show=columns.show, id=columns.id)  # nothing is known of its rows yet
+        return from_rows(open_rows(path), roles, unlabelled=True)
+    return find_source(
+        source, folder, unlabelled=True, text=columns.text, target=columns.target, show=columns.show, id_=columns.id
+    )
 
 
 def _is_table_of_rows(path: Path) -> bool:

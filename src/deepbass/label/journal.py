@@ -17,7 +17,15 @@ from deepbass.label.acts import Act, NewAct, Why
 from deepbass.label.class_list import MOST_CLASSES, ChangeKind, ClassChange, ClassList
 from deepbass.label.clean_names import clean_name
 from deepbass.label.leases import Lease
-from deepbass.label.project_database import PROJECT_DB, has_notes, not_written, open_database, read_class_list
+from deepbass.label.project_database import (
+    PROJECT_DB,
+    has_notes,
+    has_reasons,
+    not_written,
+    open_database,
+    read_class_list,
+)
+from deepbass.label.reasons import Reason
 from deepbass.store.sqlite import Mode, explained
 from deepbass.store.write_errors import now
 
@@ -111,6 +119,28 @@ class Journal:
             columns = COLUMNS if has_notes(self._db) else COLUMNS.replace("note,", "NULL,")
             rows = self._db.execute(f"SELECT {columns} FROM acts WHERE id > ? ORDER BY id", (since,))
             return [to_act(row) for row in rows]
+
+    def add_reasons(self, reasons: Mapping[int, Reason]) -> None:
+        """Write down why the model asked what was answered, by the id of the act."""
+        if reasons:
+            with self._writing(f"{len(reasons)} reasons") as db:
+                db.executemany(
+                    "INSERT INTO reasons (act, rule, first, first_share, second, second_share) "
+                    "VALUES (?, ?, ?, ?, ?, ?)",
+                    [(act, *astuple(reason)) for act, reason in reasons.items()],
+                )
+
+    def reasons(self, acts: Sequence[int]) -> dict[int, Reason]:
+        """Read why the model asked, by the id of the act; acts that answered no question of the model are left out."""
+        with self._turn, explained(self.path, "read", PROJECT_DB):
+            if not has_reasons(self._db):
+                return {}
+            marks = ", ".join("?" * len(acts))
+            rows = self._db.execute(
+                f"SELECT act, rule, first, first_share, second, second_share FROM reasons WHERE act IN ({marks})",
+                tuple(acts),
+            )
+            return {act: Reason(*reason) for act, *reason in rows}
 
     # items and classes
 

@@ -57,7 +57,11 @@ class Leases:
         self._unsaved[lease.item] = lease
 
     def renew(self, item: int, until: float) -> Lease:
-        """Give more time, at the same place."""
+        """Give more time, at the same place; whoever took it along for longer keeps it for longer."""
+        return self.end_at(item, max(until, self._leases[item].until))
+
+    def end_at(self, item: int, until: float) -> Lease:
+        """Give another time, at the same place."""
         self._leases[item] = self._unsaved[item] = lease = replace(self._leases[item], until=until)
         return lease
 

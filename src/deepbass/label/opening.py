@@ -138,8 +138,8 @@ def _reopen(project: Project, settings: Settings, data: Path | None) -> Items:
 
 
 def _check_columns(project: Project, settings: Settings) -> None:
-    """Refuse other columns: what was said of one text is not true of another."""
-    for name in ("text", "target"):
+    """Refuse other columns: what was said of one text is not true of another, nor of a row by another name."""
+    for name in ("text", "target", "id"):
         before, now = getattr(project.settings.columns, name), getattr(settings.columns, name)
         if before != now:
             raise ConfigError(

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
 
@@ -143,6 +143,17 @@ class Project:
         if about != self.about:
             with nullcontext() if held is not None else self.lock():
                 _write_about(self.path, about)
+        return type(self)(self.path, settings, about)
+
+    def choose_target(self, target: float | None, by: str) -> Self:
+        """Write down another target, and who chose it; when this returns, it is on the disk.
+
+        Whoever calls it holds the project's lock.
+        """
+        settings = replace(self.settings, target_error=target)
+        chosen = {"by": by, "at": now()}
+        about = {**self.about, "settings": settings.as_dict(), "target_chosen": chosen}
+        _write_about(self.path, about)
         return type(self)(self.path, settings, about)
 
     @property

@@ -19,9 +19,10 @@ from deepbass.label.class_list import CHANGE_KINDS, ClassChange, ClassList
 from deepbass.store.sqlite import Layout, Mode, connect, explained
 from deepbass.store.write_errors import advice_for, free_space
 
-FORMAT = 3  # of the tables; another number means another layout
+FORMAT = 4  # of the tables; another number means another layout
 BEFORE_CHANGES = 1  # the format in which a class had one name for ever: read as it is, upgraded by whoever writes
 BEFORE_NOTES = 2  # the same of the one in which there were no notes
+BEFORE_REASONS = 3  # and of the one that did not say why the model asked
 
 
 def _listed(words: Iterable[str]) -> str:
@@ -53,6 +54,19 @@ CREATE TABLE files (
     item INTEGER PRIMARY KEY REFERENCES items (id),
     size INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL
+) STRICT;
+"""
+
+# why the model asked what was answered by an act (reasons.py)
+_REASONS = """
+CREATE TABLE reasons (
+    act INTEGER PRIMARY KEY REFERENCES acts (id),
+    rule TEXT NOT NULL,
+    first INTEGER NOT NULL REFERENCES classes (id),
+    first_share REAL NOT NULL,
+    second INTEGER REFERENCES classes (id),
+    second_share REAL,
+    CHECK ((second IS NULL) = (second_share IS NULL))
 ) STRICT;
 """
 
@@ -122,10 +136,19 @@ _ITEMS_ADDED = _only_added("items", ("id", "name"), "id, name")
 _CLASSES_ADDED = _only_added("classes", ("id",), "id") + _only_added(
     "class_changes", ("id", "undoes"), 'id, kind, class, name, "into", undoes, by, at'
 )
+_REASONS_ADDED = _only_added("reasons", ("act",), "act, rule, first, first_share, second, second_share")
 
 PROJECT_DB = Layout(
     FORMAT,
-    _OF_CLASSES + _TABLES + _ACTS_AND_LEASES + _FILES + _ACTS_ADDED + _ITEMS_ADDED + _CLASSES_ADDED,
+    _OF_CLASSES
+    + _TABLES
+    + _ACTS_AND_LEASES
+    + _FILES
+    + _REASONS
+    + _ACTS_ADDED
+    + _ITEMS_ADDED
+    + _CLASSES_ADDED
+    + _REASONS_ADDED,
     "restore the project from a copy",
     threads=True,
 )
@@ -159,7 +182,12 @@ DROP TABLE temp.old_leases;
 {_ACTS_ADDED}
 """
 
-_UPGRADES = {BEFORE_CHANGES: _NAMED_CLASSES + _WITH_NOTES, BEFORE_NOTES: _WITH_NOTES}
+_WITH_REASONS = _REASONS + _REASONS_ADDED
+_UPGRADES = {
+    BEFORE_CHANGES: _NAMED_CLASSES + _WITH_NOTES + _WITH_REASONS,
+    BEFORE_NOTES: _WITH_NOTES + _WITH_REASONS,
+    BEFORE_REASONS: _WITH_REASONS,
+}
 
 
 def open_database(path: Path, mode: Mode) -> sqlite3.Connection:
@@ -210,6 +238,11 @@ def _format(db: sqlite3.Connection) -> int:
 def has_notes(db: sqlite3.Connection) -> bool:
     """Tell whether acts have the column of notes, which older files lack until somebody writes."""
     return _format(db) > BEFORE_NOTES
+
+
+def has_reasons(db: sqlite3.Connection) -> bool:
+    """Tell whether there is a table of reasons."""
+    return _format(db) > BEFORE_REASONS
 
 
 def read_class_list(db: sqlite3.Connection) -> ClassList:

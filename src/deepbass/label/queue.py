@@ -97,12 +97,15 @@ class Queue:
         """Take note that the ledger has come to see its acts in the light of other classes."""
         self._second = SecondOpinions(self.ledger, self._settings, self._count)
 
-    def next(self, annotator: str, count: int, now: float, holding: Iterable[int] = ()) -> list[Question]:
+    def next(
+        self, annotator: str, count: int, now: float, holding: Iterable[int] = (), seconds: float | None = None
+    ) -> list[Question]:
         """Hand out ``count`` questions in all, or as many as there are: first what the person has in hand.
 
-        ``holding`` are those of them that their page shows or has ready; they come before the others.
+        ``holding`` are those of them that their page shows or has ready; they come before the others. They are theirs
+        for ``seconds``, or for as long as the project has it.
         """
-        until = now + self._settings.lease_seconds
+        until = now + (self._settings.lease_seconds if seconds is None else seconds)
         given = [self.leases.renew(item, until) for item in self._in_hand(annotator, holding)[: max(count, 0)]]
         fresh = self._fresh(annotator, now)
         while len(given) < count and (found := next(fresh, None)) is not None:
@@ -122,6 +125,15 @@ class Queue:
         there = sum(1 for _ in islice(self._unasked(self._reserve, annotator, now), count))
         self._audit_first[annotator] = there
         return there
+
+    def give_back(self, annotator: str, keep: Iterable[int], now: float) -> None:
+        """Free what a person took along, but for what they ``keep``, which is theirs for the usual time from now on."""
+        kept = set(keep)
+        for lease in self.leases.of(annotator):
+            if lease.item in kept:
+                self.leases.end_at(lease.item, now + self._settings.lease_seconds)
+            else:
+                self.leases.give_back(lease.item)
 
     def take(self, act: Act, now: float) -> None:
         """Take up the next act, in the ledger as well; one taken before changes nothing.

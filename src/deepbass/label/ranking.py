@@ -30,6 +30,8 @@ class Ranking:
 
     guess: NDArray[np.int16]  # likeliest class by the mean of the dropout passes; -1: none
     confidence: NDArray[np.float32]  # its probability
+    second: NDArray[np.int16]  # the next likeliest class; -1: none, or written by a version that kept none
+    second_confidence: NDArray[np.float32]
     entropy: NDArray[np.float32]  # 0 certain .. 1 all classes alike
     score: NDArray[np.float32]  # of the acquisition policy: the higher, the more useful is an answer
     member: NDArray[np.bool_]  # whether the guess is trained on
@@ -43,12 +45,16 @@ class Ranking:
 
         A prediction of a removed class stays: it is measured with audit answers, and wrong about all of them.
         """
-        highest = max(int(array.max(initial=-1)) for array in (self.guess, self.predicted, self.snapshots))
+        highest = max(int(array.max(initial=-1)) for array in (self.guess, self.second, self.predicted, self.snapshots))
         ids = range(max(classes.ever, 1 + highest))  # whoever read the classes first may not know the newest
         now = [classes.resolve(class_) for class_ in ids]
         meant = np.array([*(-1 if class_ is None else class_ for class_ in now), -1], np.int16)
         scored = np.where(meant < 0, np.array([*ids, -1], np.int16), meant)
-        return replace(self, guess=meant[self.guess], predicted=scored[self.predicted], snapshots=meant[self.snapshots])
+        guess, second = meant[self.guess], meant[self.second]
+        second = np.where(second == guess, np.int16(-1), second)  # both were merged into one
+        return replace(
+            self, guess=guess, second=second, predicted=scored[self.predicted], snapshots=meant[self.snapshots]
+        )
 
     def pack(self) -> bytes:
         """Write the arrays as safetensors."""
@@ -59,6 +65,9 @@ class Ranking:
         """Read the arrays again."""
         with decoding(RANKING_FILE, "ranking", "The trainer writes it again with its next iteration.", StoreError):
             arrays: dict[str, Any] = safetensors.numpy.load(packed)
+            items = len(arrays["guess"])
+            arrays.setdefault("second", np.full(items, -1, np.int16))  # earlier versions kept none
+            arrays.setdefault("second_confidence", np.zeros(items, np.float32))
             ranking = cls(**{**arrays, "known": int(arrays["known"])})
             ranking._check()
             return ranking

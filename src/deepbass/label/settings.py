@@ -11,6 +11,7 @@ from deepbass.core.config import Config, one_of
 from deepbass.core.errors import ConfigError
 
 AUTO = "auto"
+MOST_AHEAD = 200  # questions that a page can hold
 _NOT_IN_CONFIG = ("acquire", "admit", "seed")  # they have a field of their own
 
 
@@ -21,6 +22,7 @@ class Columns:
     text: str | None = None  # that holds the texts; None: a row is the sample
     target: str | None = None  # that holds labels
     show: tuple[str, ...] = ()
+    id: str | None = None  # that names the rows; None: their numbers do
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Settings:
     audit: float = 0.10  # share of the questions that are drawn at random, to measure the error with
     twice: float = 0.0  # share of the answered items that a second person is asked about as well
     lease_seconds: float = 600  # how long an item stays with whom it was handed out to
+    ahead: int = 6  # questions that a page holds, the one it shows among them: what one can answer without a server
     start_with: int = 3  # labels of every class before training starts
     acquire: str = AUTO  # which samples the model asks for; auto: what suits what the network sees of them
     admit: str = AUTO  # which of its guesses are trained on; auto likewise
@@ -45,6 +48,8 @@ class Settings:
         _check("twice", self.twice, 0 <= _number("twice", self.twice) <= 1, "5%")
         if not 0 < _number("lease_seconds", self.lease_seconds) < float("inf"):
             raise ConfigError(f"lease_seconds = {self.lease_seconds} must be above 0, as in 600.")
+        if not isinstance(self.ahead, int) or isinstance(self.ahead, bool) or not 2 <= self.ahead <= MOST_AHEAD:
+            raise ConfigError(f"ahead = {self.ahead!r} must be a whole number from 2 to {MOST_AHEAD}.")
         for name, least in (("start_with", 1), ("seed", 0)):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -62,7 +67,7 @@ class Settings:
     def columns(self) -> Columns:
         """Tell which columns of a table the source's samples are made of."""
         config = self.to_config()
-        return Columns(config.text, config.target, tuple(self.show))
+        return Columns(config.text, config.target, tuple(self.show), config.id)
 
     def to_config(self) -> Config:
         """Make the configuration of a run with these settings; unknown or wrong ones are refused by name."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from deepbass.label.estimate import Estimate, answers_to_show
+from deepbass.label.estimate import Estimate, answers_to_show, good_enough
 from deepbass.label.phrases import number_of
 from deepbass.label.settings import Settings
 
@@ -93,6 +93,38 @@ def targets_that_fit(reserve: int) -> list[tuple[float, int]]:
     return [(target, answers) for target, answers in found if answers <= reserve]
 
 
+@dataclass(frozen=True)
+class TargetChoice:
+    """A target that people may choose, and what it takes."""
+
+    target: float | None  # None: no target
+    takes: int | None  # audit answers, if the model makes no mistake in any of them
+    fits: bool  # whether so many items are kept for the audit
+    way: str  # what is left to do until it is shown
+
+
+def target_choices(
+    estimates: Sequence[Estimate],
+    now: Estimate | None,
+    settings: Settings,
+    *,
+    reserve: int,
+    seconds: float | None,
+    kind: str = "image",
+) -> list[TargetChoice]:
+    """List what people may choose instead of their target, itself among it, the strictest first and none last."""
+    found = []
+    for target in sorted({*TARGETS, *([] if settings.target_error is None else [settings.target_error])}):
+        chosen, takes = replace(settings, target_error=target), answers_to_show(target)
+        way = "The test questions given so far show it."
+        if good_enough(estimates, target) is None:
+            told = way_to_target(estimates, now, chosen, reserve=reserve, seconds=seconds, kind=kind)
+            way = told or "This project has no test questions (--audit 0%), so nothing can be shown."
+        found.append(TargetChoice(target, takes, takes <= reserve, way))
+    none = "The error is measured all the same, and nothing is called good enough."
+    return [*found, TargetChoice(None, None, True, none)]
+
+
 def _out_of_reach(target: float, reserve: int, total: int, errors: int, kind: str) -> str:
     mistakes = "without a mistake" if not errors else f"with {number_of(errors, 'mistake')}"
     said = (
@@ -105,7 +137,10 @@ def _out_of_reach(target: float, reserve: int, total: int, errors: int, kind: st
     if not fitting:
         return f"{said} There are too few {kind}s to show any error; the interval still holds."
     target, answers = fitting[0]
-    return f"{said} A target of {_percent(target)} takes {answers:,}: start with --target-error {100 * target:g}%."
+    return (
+        f"{said} A target of {_percent(target)} takes {answers:,}: choose it on the page, or start with "
+        f"--target-error {100 * target:g}%."
+    )
 
 
 def _nth(share: float) -> str:

@@ -1,27 +1,41 @@
-"""A learner for features: its model is a linear head, which is not trained step by step but solved."""
+"""A learner for features: its model is a linear head, which is not trained step by step but solved.
+
+With ``admit = "weighed"`` it learns from the unlabelled pool, too: heads that do so in different ways (`pool_heads`)
+are cross-fitted over the known labels, and each enters the one head that comes out with the weight that it earned.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
+import safetensors.torch
 import torch
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
-from deepbass.core.belief import Belief
-from deepbass.core.config import Config
+from deepbass.core.belief import Belief, Floats
+from deepbass.core.config import WEIGHED, Config
 from deepbass.core.errors import NoDropoutError
-from deepbass.core.labels import UNKNOWN, Ids, Labels
+from deepbass.core.guard import Evidence
+from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Ids, Labels
 from deepbass.core.need import EVERYTHING, Need
+from deepbass.core.opinions import PLAIN, Verdict, alike
 from deepbass.core.randomness import generator
 from deepbass.core.samples import Samples
+from deepbass.learn.cross_fit import cross_fit
 from deepbass.learn.heads import LinearHead, choose_strength, fit, weights_of
 from deepbass.learn.learner import LocalLearner, OnProgress
+from deepbass.learn.pool_heads import WAYS, Head, pool_heads
+from deepbass.learn.pool_view import PoolView
 from deepbass.learn.teacher import TeacherLearner
 
 _PREPARED_WITH = 20_000  # samples that centre and scale are taken from
 _MOST_GUESSES = 20_000  # pseudo-labels that take part in a training: memory must not grow with the pool
 _CHOOSE_AGAIN = 1.1  # times as many labels as at the last choice of the penalty
+_WEIGH_AGAIN = 1.2  # times as many labels as when the ways of learning were last weighed
+_READ_AT_A_TIME = 4096  # samples
+_PACKED = "head."  # what the names of a head learner's own tensors begin with in a packed state
 
 
 class HeadLearner(LocalLearner):
@@ -39,7 +53,11 @@ class HeadLearner(LocalLearner):
     ) -> None:
         some = np.unique(np.linspace(0, len(pool) - 1, min(len(pool), _PREPARED_WITH)).astype(np.int64))
         model.prepare(pool.read(some))
+        self._view: PoolView | None = None  # made when it is needed first
+        self._verdict, self._weighed_with = alike(len(WAYS)), 0
         super().__init__(model, pool, classes, config, on_progress)
+        linear = self.model.linear
+        self._plain = Head(linear.weight.detach().double().clone(), linear.bias.detach().double().clone())
 
     def rehearse(self) -> None:
         """Do nothing: there is dropout, and a head that has learned nothing yet has nothing to show of it."""
@@ -59,25 +77,105 @@ class HeadLearner(LocalLearner):
         known = labels.known
         if not len(known):
             return
-        members = _some(labels.members, generator(seed, 0, "guesses"))
+        weighed = self._config.admit == WEIGHED  # then the pool has its say below, and not by a guess for each sample
+        members = NO_IDS if weighed else _some(labels.members, generator(seed, 0, "guesses"))
         ids = np.concatenate([known, members])
         answers = np.where(labels.answer[ids] != UNKNOWN, labels.answer[ids], labels.guess[ids])
         head = self.model
         with self._timed("train"), torch.no_grad():
             self._on_progress("training", 0.0)
-            inputs = head.prepared(torch.from_numpy(self._pool.read(ids)).to(self.device)).double()
+            inputs = self._prepared(self._pool.read(ids))
             classes = torch.from_numpy(answers).to(self.device)
             if len(known) > _CHOOSE_AGAIN * int(head.chosen_with) or len(known) < int(head.chosen_with):
                 rng = generator(seed, 0, "folds")
                 strength = choose_strength(inputs[: len(known)], classes[: len(known)], self._classes, rng)
                 head.strength.fill_(strength)
                 head.chosen_with.fill_(len(known))
-            self._on_progress("training", 0.5)
+            self._on_progress("training", 0.2)
             weights = torch.from_numpy(weights_of(answers[: len(known)], len(members), copies))
-            W, b = head.linear.weight.double(), head.linear.bias.double()
-            W, b = fit(inputs, classes, weights.to(self.device), float(head.strength), W, b)
-            head.linear.weight.copy_(W)
-            head.linear.bias.copy_(b)
+            self._plain = Head(*fit(inputs, classes, weights.to(self.device), float(head.strength), *self._plain))
+            seen = weighed and len(labels.members) > 0
+            found = self._with_pool(labels, inputs, seed) if seen else self._plain
+            head.linear.weight.copy_(found.weight)
+            head.linear.bias.copy_(found.bias)
+
+    def predict_plain(self, samples: Samples, ids: Ids | None = None) -> Floats | None:
+        """Predict by the head that has learned from the known labels alone."""
+        return self._probs(self._plain, samples, np.arange(len(samples)) if ids is None else ids)
+
+    def plain_from(self, answers: Answers, samples: Samples) -> Floats | None:
+        """Predict as a head would that has learned from these labels alone, its penalty chosen by them."""
+        with torch.no_grad():
+            inputs = self._prepared(self._pool.read(answers.ids))
+            classes = torch.from_numpy(answers.classes).to(self.device)
+            rng = generator(self._config.seed, 0, "folds of plain learning")
+            strength = choose_strength(inputs, classes, self._classes, rng)
+            weights = torch.from_numpy(weights_of(answers.classes, 0, 1)).to(self.device)
+            zero = Head(*(torch.zeros_like(part) for part in self._plain))
+            found = Head(*fit(inputs, classes, weights, strength, *zero))
+        return self._probs(found, samples, np.arange(len(samples)))
+
+    def state(self) -> bytes:
+        """Pack the head, and what it has beside it: the plain one, and how the ways of learning were weighed."""
+        said = self._verdict
+        own = {
+            "weight": self._plain.weight,
+            "bias": self._plain.bias,
+            "shares": torch.from_numpy(said.shares_M),
+            "factors": torch.from_numpy(said.factors_M),
+            "counts": torch.tensor([self._weighed_with, said.labels, said.right, said.plain]),
+        }
+        packed = {f"{_PACKED}{name}": tensor.cpu().contiguous().clone() for name, tensor in own.items()}
+        return safetensors.torch.save(safetensors.torch.load(super().state()) | packed)
+
+    def restore(self, state: bytes) -> None:
+        """Take up a packed state; one of an earlier version has nothing beside the head, which stands in for it."""
+        super().restore(state)
+        tensors = safetensors.torch.load(state)
+        own = {name.removeprefix(_PACKED): t for name, t in tensors.items() if name.startswith(_PACKED)}
+        linear = self.model.linear
+        weight, bias = own.get("weight", linear.weight.detach()), own.get("bias", linear.bias.detach())
+        self._plain = Head(weight.double().to(self.device), bias.double().to(self.device))
+        self._weighed_with, self.evidence = 0, ()
+        if "counts" in own and own["shares"].shape == (len(WAYS),):
+            self._weighed_with, *counts = own["counts"].tolist()
+        if self._weighed_with:
+            self._judge(Verdict(own["shares"].numpy(), own["factors"].numpy(), *counts))
+
+    def _with_pool(self, labels: Labels, inputs: Tensor, seed: int) -> Head:
+        """Make one head of all ways to learn, by what each is worth on labels that it was kept from."""
+        known, answers = labels.known, labels.answer[labels.known]
+        taught_by = np.union1d(known, labels.members)  # and by nobody else: an audit's samples are not among them
+        if self._view is None or not np.array_equal(self._view.of, taught_by):
+            self._view = PoolView(self._pool, taught_by, self.model, self._config.seed)
+        view, strength = self._view, float(self.model.strength)
+        if not self._weighed_with <= len(known) < _WEIGH_AGAIN * self._weighed_with:
+            folds = generator(seed, 0, "cross-fitting")
+            self._judge(cross_fit(view, known, answers, inputs, self._classes, strength, folds))
+            self._weighed_with = len(known)
+        self._on_progress("training", 0.8)
+        weight, bias = (self._verdict.factors_M[PLAIN] * part for part in self._plain)
+        if self._verdict.shares_M[PLAIN] < 1:
+            ways = pool_heads(view, known, answers, self._plain, strength)
+            for factor, way in zip(self._verdict.factors_M[1:], ways, strict=True):
+                weight = weight + factor * view.widened(way.weight.double()).to(self.device)
+                bias = bias + factor * way.bias.double().to(self.device)
+        return Head(weight, bias)
+
+    def _judge(self, said: Verdict) -> None:
+        """Keep how the ways of learning were weighed, and tell what the pool was worth."""
+        self._verdict = said
+        believed = 1 - float(said.shares_M[PLAIN])
+        self.evidence = (Evidence("pseudo-labels", said.labels, said.right, said.plain, believed),)
+
+    def _probs(self, head: Head, samples: Samples, ids: Ids) -> Floats:
+        parts = np.array_split(ids, max(1, len(ids) // _READ_AT_A_TIME))
+        with torch.no_grad():
+            logits = [head.logits(self._prepared(samples.read(part))) for part in parts]
+            return torch.softmax(torch.cat(logits), 1).cpu().numpy()
+
+    def _prepared(self, samples: NDArray[np.float32]) -> Tensor:
+        return self.model.prepared(torch.from_numpy(samples).to(self.device)).double()
 
 
 def _some(members: Ids, rng: np.random.Generator) -> Ids:

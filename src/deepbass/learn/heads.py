@@ -33,10 +33,11 @@ class LinearHead(nn.Module):
     strength: Tensor
     chosen_with: Tensor
 
-    def __init__(self, width: int, classes: int, dropout: float = 0.33) -> None:
+    def __init__(self, width: int, classes: int, dropout: float = 0.33, *, by_column: bool = False) -> None:
+        """Make a head; with ``by_column`` every column is scaled for itself, as the numbers of a table have units."""
         super().__init__()
         self.register_buffer("centre", torch.zeros(width))
-        self.register_buffer("scale", torch.ones(()))
+        self.register_buffer("scale", torch.ones(width) if by_column else torch.ones(()))
         self.register_buffer("strength", torch.ones(()))  # of the penalty: C, as chosen last
         self.register_buffer("chosen_with", torch.zeros((), dtype=torch.int64))  # how many labels; 0: never chosen
         self.flatten = nn.Flatten()
@@ -59,9 +60,16 @@ class LinearHead(nn.Module):
         """Learn centre and scale from some samples: a mean of 0, and a mean square length of 1."""
         flat = torch.from_numpy(some).flatten(1).double()
         centre = flat.mean(0)
-        spread = float((flat - centre).square().sum(1).mean())
+        squares = (flat - centre).square()
+        if self.scale.ndim:
+            spreads = squares.mean(0)
+            told = spreads > 1e-12 * flat.square().mean(0)  # else it is always the same, but for rounding
+            scale = torch.where(told, (spreads * max(1, int(told.sum()))).rsqrt(), torch.ones_like(spreads))
+        else:
+            spread = float(squares.sum(1).mean())
+            scale = torch.tensor(1.0 / math.sqrt(spread) if spread > 0 else 1.0)
         self.centre.copy_(centre)
-        self.scale.fill_(1.0 / math.sqrt(spread) if spread > 0 else 1.0)
+        self.scale.copy_(scale)
 
 
 def fit(

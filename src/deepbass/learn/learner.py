@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import safetensors.torch
@@ -16,9 +17,9 @@ from torch import nn
 from deepbass.core.belief import Belief, BeliefSum, Floats
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, StoreError
-from deepbass.core.foreign import guarded
+from deepbass.core.foreign import guarded, reason_of
 from deepbass.core.guard import Evidence
-from deepbass.core.labels import UNKNOWN, Classes, Ids, Labels
+from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.need import EVERYTHING, Need
 from deepbass.core.quality import Quality
@@ -55,7 +56,7 @@ class LocalLearner:
         self._pool, self._classes, self._config = pool, classes, config
         self._on_progress = on_progress
         self._engine: Engine = TorchEngine(self.model, pool, classes, config, self.device)
-        with self._seeded(seed_for(config.seed, UNTRAINED, "lazy weights")):
+        with self._seeded(seed_for(config.seed, UNTRAINED, "lazy weights")), guarded(partial(_misfit, pool.shape)):
             self.probabilities(pool, np.arange(2))  # a misfit shows at once, and lazy layers learn their size
         self._engine = engine_for(self.model, pool, classes, config, self.device, self._engine)
         self._optimiser = adam(self.model, config)
@@ -109,6 +110,10 @@ class LocalLearner:
     def predict(self, samples: Samples, ids: Ids | None = None) -> Floats:
         """Predict class probabilities of some samples, or of all, as whoever uses the model will: see `Engine.mean`."""
         return self._predicted_by(self._engine, samples, ids)
+
+    def plain_from(self, answers: Answers, samples: Samples) -> Floats | None:
+        """Predict as plain supervised learning from other labels would; None where that takes too long to find out."""
+        return None
 
     def predict_plain(self, samples: Samples, ids: Ids | None = None) -> Floats | None:
         """Predict as a network would that has learned from known labels alone; None where there is none beside."""
@@ -188,12 +193,22 @@ def engine_for(
     return torchs or TorchEngine(model, pool, classes, config, device)
 
 
+def _misfit(shape: tuple[int, ...], cause: Exception) -> ConfigError:
+    return ConfigError(
+        f"The model does not take samples of shape {shape}, a batch of them in front: {reason_of(cause)}. Make one for "
+        "such samples."
+    )
+
+
 def pick_device(name: str) -> torch.device:
-    """Find the device: auto takes cuda, then mps, then cpu."""
+    """Find the device: auto takes cuda, then mps, then cpu; cuda:1 is the second of its kind."""
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
         name = next(device for device, there in available.items() if there)
-    if not available[name]:
+    kind, _, number = name.partition(":")
+    if available[kind] and kind == "cuda" and number and int(number) >= torch.cuda.device_count():
+        raise ConfigError(f"Device {name!r} is not there: there are {torch.cuda.device_count()}, counted from 0.")
+    if not available[kind]:
         there = ", ".join(device for device, usable in available.items() if usable)
         raise ConfigError(f"Device {name!r} is not available here. Available: {there}; 'auto' picks one.")
     return torch.device(name)

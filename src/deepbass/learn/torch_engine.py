@@ -247,5 +247,6 @@ def _why_identical(passes: int, calls: int) -> str:
         )
     return (
         f"{passes} dropout passes gave identical outputs: the model has no active dropout. Add nn.Dropout(p) with "
-        "p > 0 (torch.jit.script hides it: pass the plain module), or do without by passes_pool = passes_known = 0."
+        "p > 0 (torch.jit.script hides it: pass the plain module), or have it added in front of the last layer by "
+        "deepbass.with_dropout(model), or do without by passes_pool = passes_known = 0."
     )

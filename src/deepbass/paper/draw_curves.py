@@ -9,10 +9,20 @@ from matplotlib.axes import Axes
 
 from deepbass.paper.mean_curves import MeanCurve, mean_curve
 from deepbass.paper.summary import Summary
-from deepbass.report.canvas import BLUE, GREEN, RED, Drawing, blank, label_ends, percent_ticks, whole_numbers
+from deepbass.report.canvas import (
+    BLUE,
+    GREEN,
+    PURPLE,
+    RED,
+    Drawing,
+    blank,
+    draw_band,
+    label_ends,
+    percent_ticks,
+    whole_numbers,
+)
 from deepbass.report.words import percent
 
-PURPLE = "#8f3a84"
 _WIDTH, _HEIGHT = 10.6, 3.9  # inches
 
 
@@ -66,10 +76,8 @@ def _panel(axes: Axes, shown: Mapping[str, CurveStyle], drawn: Mapping[str, Mean
     percent_ticks(axes)
     for row, look in shown.items():
         curve = drawn[row]
-        iterations = range(len(curve.mean))
-        if curve.sd is not None:
-            axes.fill_between(iterations, curve.low, curve.high, color=look.colour, alpha=0.13, linewidth=0)
-        axes.plot(iterations, curve.mean, color=look.colour, linewidth=1.5)
+        band = None if curve.sd is None else (curve.low, curve.high)
+        draw_band(axes, range(len(curve.mean)), curve.mean, look.colour, band)
     low, high = limits([drawn[row] for row in shown])
     axes.set_ylim(low, high)
     axes.set_xlim(0, max(len(drawn[row].mean) for row in shown) - 1)

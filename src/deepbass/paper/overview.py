@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from deepbass.bench.cells import CellResult
 from deepbass.paper.rows import QUICK_POOL
 from deepbass.paper.summary import Summary
 from deepbass.paper.verdict import ABOVE, AGREES, BELOW, NOT_RUN, TOO_FEW
-from deepbass.paper.wording import counted_runs
 
 WHAT = (
     "The experiments of “Deep Bayesian Active Semi-Supervised Learning” (Rottmann, Kahl, Gottschalk, 2018), measured "
@@ -53,23 +51,3 @@ def status(summary: Summary) -> str:
     )
     hours = sum(part.hours for part in parts)
     return f"{finished} runs finished in {hours:,.1f} hours of computing, {failed} failed, {unfinished} unfinished."
-
-
-def versions(summary: Summary) -> dict[str, str]:
-    """List what the finished runs were made with; where they differ, with how many runs each."""
-    seen: dict[str, Counter[str]] = {}
-    for line in summary.lines:
-        for record in line.runs:
-            for name, value in record.versions.items():
-                seen.setdefault(name, Counter())[str(value)] += 1
-    return {
-        name: next(iter(counts))
-        if len(counts) == 1
-        else "; ".join(f"{value} ({counted_runs(count)})" for value, count in sorted(counts.items()))
-        for name, counts in seen.items()
-    }
-
-
-def first_line(record: CellResult) -> str:
-    """Cut the error of a failed cell to its first line."""
-    return (record.error or "It left no error.").strip().partition("\n")[0]

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deepbass.bench.page_parts import counted_runs
 from deepbass.bench.results import Results
 from deepbass.paper.rows import TIERS
 from deepbass.paper.summary import Summary, summarise
 from deepbass.paper.toy_runs import easy, ill_posed, toy_runs
-from deepbass.paper.wording import counted_runs, signed
 from deepbass.report.figures import check_formats, needs_matplotlib, save_all
-from deepbass.report.words import percent
+from deepbass.report.words import percent, signed
 
 if TYPE_CHECKING:
     from deepbass.report.canvas import Drawing

@@ -5,24 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
+from deepbass.bench.page_parts import failures_section, first_line, table_parts, versions_section
 from deepbass.bench.results import Results
-from deepbass.bench.text_table import LEFT, Table, escape, markdown
+from deepbass.bench.text_table import escape, markdown
 from deepbass.files import replace_file
-from deepbass.paper.overview import (
-    NOTHING,
-    OTHER_SETTINGS,
-    QUICK,
-    READING,
-    WHAT,
-    first_line,
-    headline,
-    status,
-    versions,
-)
+from deepbass.paper.overview import NOTHING, OTHER_SETTINGS, QUICK, READING, WHAT, headline, status
 from deepbass.paper.paper_figures import DOTS, draw, kind
 from deepbass.paper.summary import Summary, summarise
 from deepbass.paper.tables import progress, tables
-from deepbass.report.frame import card, folded, frame, pair, pairs, scrolling_table
+from deepbass.report.frame import card, frame
 from deepbass.report.markup import document, tag
 from deepbass.store.names import REPORT_FILE, REPORT_TEXT_FILE
 
@@ -72,16 +63,15 @@ def _markdown(summary: Summary) -> str:
 
 
 def _page(summary: Summary) -> Element:
-    made_with = [pair(name, value) for name, value in versions(summary).items()]
     return frame(
         "DeepBASS, measured again",
         _top(summary),
-        tag("section", tag("h2", "What was run"), *_table(progress(summary), titled=False)),
+        tag("section", tag("h2", "What was run"), *table_parts(progress(summary), titled=False)),
         *(_tier(summary, tier) for tier in _TIERS),
         _figures(summary),
-        _failures(summary),
+        failures_section(summary.failures()),
         _strangers(summary),
-        tag("section", tag("h2", "Versions"), pairs(made_with)) if made_with else None,
+        versions_section(record for line in summary.lines for record in line.runs),
     )
 
 
@@ -101,41 +91,13 @@ def _tier(summary: Summary, tier: str) -> Element | None:
     if not shown:
         return None
     title, reading = _TIERS[tier]
-    parts = [part for table in shown for part in _table(table)]
+    parts = [part for table in shown for part in table_parts(table)]
     return tag("section", tag("h2", title), tag("p", reading, class_="note"), *parts)
-
-
-def _table(table: Table, *, titled: bool = True) -> list[Element]:
-    sides = ["words" if side == LEFT else "" for _, side in table.columns]
-    heads = [tag("th", head, scope="col", class_=side) for (head, _), side in zip(table.columns, sides, strict=True)]
-    rows = [
-        tag(
-            "tr",
-            tag("th", row[0], scope="row"),
-            *(_cell(text, side) for text, side in zip(row[1:], sides[1:], strict=True)),
-        )
-        for row in table.rows
-    ]
-    title = [tag("h3", table.title)] if titled else []
-    notes = [tag("p", note, class_="note below") for note in table.notes]
-    return [*title, scrolling_table(heads, rows, whole=True), *notes]
-
-
-def _cell(text: str, side: str) -> Element:
-    return tag("td", text, class_=side)
 
 
 def _figures(summary: Summary) -> Element | None:
     cards = [card(drawing, kind(name), DOTS, wide=True) for name, drawing in draw(summary).items()]
     return tag("section", tag("h2", "Figures"), tag("div", *cards, class_="cards")) if cards else None
-
-
-def _failures(summary: Summary) -> Element | None:
-    failed = [
-        folded(f"{record.cell.key}: {first_line(record)}", tag("pre", record.error or "It left no error."))
-        for record in summary.failures()
-    ]
-    return tag("section", tag("h2", "Failures"), *failed) if failed else None
 
 
 def _strangers(summary: Summary) -> Element | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from deepbass.bench.cells import CellResult
+from deepbass.bench.page_parts import counted_runs
 from deepbass.bench.results import Results
 from deepbass.bench.text_table import LEFT, RIGHT, Table
 from deepbass.paper.rows import OTHERS, RUNS
 from deepbass.paper.summary import APART, Line, Summary, order, summarise
 from deepbass.paper.verdict import NOT_RUN
-from deepbass.paper.wording import NONE, counted_runs, data_in_d, describe, experiment, labels, reported, signed
+from deepbass.paper.wording import NONE, data_in_d, describe, experiment, labels, reported
+from deepbass.report.words import signed
 
 _NO_SPREAD = "¹ The paper gives no spread here: ours was taken for both."
 _IN_PASSING = "² Said in passing: “around 85 %”; “similar results” to the 89.51 % that another paper has."

@@ -6,7 +6,6 @@ from deepbass.paper.rows import Reported, Row
 from deepbass.paper.summary import Line
 
 NONE = "–"
-_MINUS = "\N{MINUS SIGN}"
 _TITLES = {"toy": "toy", "mnist": "MNIST", "no-mc": "MNIST, no MC dropout", "augmentation": "MNIST, augmentation"}
 
 
@@ -41,14 +40,3 @@ def reported(paper: Reported) -> str:
     """Write what the paper reports, with its spread where it gives one."""
     spread = "" if paper.sd is None else f" ({paper.sd:.2f})"
     return f"about {paper.accuracy:g}" if paper.about else f"{paper.accuracy:.2f}{spread}"
-
-
-def signed(points: float) -> str:
-    """Write a difference with its sign; what rounds to nothing has none."""
-    shown = f"{abs(points):.2f}"
-    return shown if float(shown) == 0 else f"{_MINUS if points < 0 else '+'}{shown}"
-
-
-def counted_runs(runs: int) -> str:
-    """Write a number of runs."""
-    return f"{runs} run{'' if runs == 1 else 's'}"

@@ -14,11 +14,13 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
 
 from deepbass.report.words import SPACE
 
 # Okabe and Ito's colours, told apart by colour-blind people; darkened where they also colour text on white
 BLUE, RED, GREEN, GREY = "#0067a5", "#b8470b", "#00795a", "#595f69"
+PURPLE = "#8f3a84"
 INK, FAINT = "#1b1f27", "#e3e6ea"
 
 WIDTH, HEIGHT = 4.7, 2.8  # inches: small, so that the text is still readable where a phone shows it smaller
@@ -107,6 +109,20 @@ def whole_numbers(axes: Axes, label: str) -> None:
     axes.set_xlabel(label)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter("{x:,.0f}")
+
+
+def draw_band(
+    axes: Axes,
+    xs: Sequence[float] | range,
+    ys: ArrayLike,
+    colour: str,
+    band: tuple[ArrayLike, ArrayLike] | None = None,
+    **line: Any,
+) -> None:
+    """Draw a curve and how far it spreads to each side, if that is known."""
+    if band is not None:
+        axes.fill_between(xs, *band, color=colour, alpha=0.13, linewidth=0)
+    axes.plot(xs, ys, color=colour, **{"linewidth": 1.5, **line})
 
 
 def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], line: float = 0.09, size: float = 10) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbass.core.checked_json import read_json
+from deepbass.core.checked_json import check, read_json
 from deepbass.core.errors import StoreError
 from deepbass.core.foreign import decoding
 from deepbass.core.labels import UNKNOWN
@@ -87,6 +87,7 @@ class Facts:
     questions: Sequence[AskedSample]
     field: Field | None
     quality: Quality | None = None  # of the final model on the validation part
+    worth: Sequence[str] = ()  # of the final model beside plain learning, in words
     ended: bool = False  # whether the run has its final model: a rule of its own may end it early
 
     @property
@@ -169,6 +170,7 @@ def read_facts(path: Path) -> Facts:
             ended=(path / MODEL_FILE).exists(),
             field=read_field(path / FIELD_FILE),
             quality=_read_quality(path / QUALITY_FILE, len(about["data"].get("classes", []))),
+            worth=_read_worth(path / QUALITY_FILE),
         )
 
 
@@ -188,6 +190,16 @@ def _read_quality(path: Path, classes: int) -> Quality | None:
         return None
     with decoding(path, "matrix of confusions", "Delete it to do without.", StoreError):
         return Quality.of_dict(read_json(path.read_bytes(), dict), classes)
+
+
+def _read_worth(path: Path) -> list[str]:
+    """Read what the final model is worth, in words; nothing where it was not found out."""
+    if not path.exists():
+        return []
+    with decoding(path, "matrix of confusions", "Delete it to do without.", StoreError):
+        said = read_json(path.read_bytes(), dict).get("worth", [])
+        check(said, [str])
+        return list(said)
 
 
 def read_field(path: Path) -> Field | None:

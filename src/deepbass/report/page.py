@@ -28,6 +28,7 @@ _COLUMNS = {
     "balanced_accuracy": "balanced accuracy",
     "macro_f1": "macro F1",
     "ece": "calibration error (ECE)",
+    "plain_accuracy": "plain learning, same labels",
     "commonest": "always the commonest class",
     "pseudo_accuracy": "pseudo-label accuracy",
     "guess_accuracy": "accuracy of all guesses",
@@ -40,7 +41,7 @@ _COLUMNS = {
 }
 
 
-_SHARES = ("commonest", "ece")
+_SHARES = ("commonest", "ece", "plain_accuracy")
 WIDEST = 6.0  # inches of a figure that fits beside another one
 
 
@@ -74,7 +75,7 @@ def _top(facts: Facts) -> Element:
         "header",
         tag("p", f"deepbass · {facts.data.get('name', 'run')}", class_="kicker"),
         tag("h1", headline(facts)),
-        tag("p", " ".join([sentence(facts), *beside(facts)]), class_="lead"),
+        tag("p", " ".join([sentence(facts), *beside(facts), *facts.worth]), class_="lead"),
         tag("p", tag("strong", said), more, class_="status open" if resume else "status"),
     )
 

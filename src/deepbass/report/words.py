@@ -10,6 +10,7 @@ from deepbass.core.quality import is_uneven
 from deepbass.report.facts import Facts
 
 SPACE = "\N{NO-BREAK SPACE}"  # a number and its unit stay on one line
+_MINUS = "\N{MINUS SIGN}"
 
 _CHOICE = {
     "max-entropy": "the samples it was least certain of",
@@ -19,6 +20,8 @@ _CHOICE = {
     "variation-ratios": "the samples its dropout passes voted most differently on",
     "least-confidence": "the samples it was least confident of",
     "margin": "the samples most torn between two classes",
+    "margin-draw": "samples drawn from those most torn between two classes",
+    "by-budget": "typical samples first, then such as were torn between two classes",
     "random": "samples drawn at random",
     OWN: "samples chosen by a rule passed in Python",
 }
@@ -36,6 +39,12 @@ def percent(share: float, digits: int = 1) -> str:
     if share < 1 and float(shown) == 100:
         shown = f"{100 - 10**-digits:.{digits}f}"
     return f"{shown}{SPACE}%"
+
+
+def signed(points: float, digits: int = 2) -> str:
+    """Write a difference with its sign; what rounds to nothing has none."""
+    shown = f"{abs(points):.{digits}f}"
+    return shown if float(shown) == 0 else f"{_MINUS if points < 0 else '+'}{shown}"
 
 
 def counted(count: float, noun: str = "") -> str:

@@ -14,12 +14,15 @@ import numpy as np
 import safetensors.torch
 from torch import nn
 
+from deepbass.core.belief import Floats
 from deepbass.core.config import OWN, Config
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.foreign import excerpt
-from deepbass.core.labels import Answers, Ids, Labels
+from deepbass.core.guard import worth_in_words
+from deepbass.core.labels import UNKNOWN, Answers, Ids, Labels
 from deepbass.core.loop import UNTRAINED, Learner, Method, Oracle, State, Step, run
 from deepbass.core.quality import Quality
+from deepbass.core.randomness import generator
 from deepbass.data.initial import find_initial, initial_labels, read_initial
 from deepbass.data.load import Data
 from deepbass.data.pool import Pool
@@ -63,6 +66,7 @@ class Result:
     model: nn.Module  # in evaluation mode, ready to predict
     ended: str | None
     history: list[Metrics]  # one entry per iteration; the first is the initial model's
+    worth: list[str]  # beside plain learning, in words: what pseudo-labels and the choice of labels added or cost
 
 
 class Run:
@@ -84,7 +88,7 @@ class Run:
         self.data = data
         self.learner = learner
         self._recorder, self._oracle, self._watch = recorder, oracle, watch
-        self._method = method or Method.of(config)
+        self._method = method or Method.of(config, data.pool)
         self._source = config.oracle if config.oracle in ORACLES else "own"
         self._quality: Quality | None = None  # of the newest iteration, if it was made here
         self._shared: Path | None = None  # the file in which equal runs share their initial model
@@ -193,17 +197,24 @@ class Run:
 
     @classmethod
     def go_on_or_begin(
-        cls, path: Path, config: Config, data: Data, *, source: str | None = None, watch: Watch | None = None
+        cls,
+        path: Path,
+        config: Config,
+        data: Data,
+        *,
+        source: str | None = None,
+        extractor: Extractor | None = None,
+        watch: Watch | None = None,
     ) -> Self:
         """Go on with what a directory holds, if it is a run of these settings; else begin one in its place."""
         if (path / RUN_FILE).exists():
             run_dir = patiently(lambda: RunDir.open(path))
             if Config.of(run_dir.about["config"]) == config:
-                return cls.resume(run_dir, data, watch=watch)
+                return cls.resume(run_dir, data, extractor=extractor, watch=watch)
             run_dir.close()
         if path.exists():  # half made, or left over from other settings
             rmtree(path)
-        return cls.create(path, config, data, source=source, watch=watch)
+        return cls.create(path, config, data, source=source, extractor=extractor, watch=watch)
 
     def share_initial(self, folder: Path) -> None:
         """Take the initial model from a folder in which an equal run has left it; else leave it there for others."""
@@ -222,14 +233,15 @@ class Run:
         learner: Learner = self.learner  # the loop sees no more of it than the protocol
         ended = run(learner, self, self._method, self.state, self._on_step).ended
         replace_file(self.path / MODEL_FILE, safetensors.torch.save(self._weights()))
-        self._write_quality()
+        history = [cast(Metrics, row.metrics) for row in self.steps()]
+        worth = self._worth(history[-1])
+        self._write_quality(worth)
         if self.data.pool.shape == (2,):
             write_field(self.path, self.learner, self.data, self.state.labels, self._initial())
-        history = [cast(Metrics, row.metrics) for row in self.steps()]
         accuracy = history[-1]["validation_accuracy"]
         assert accuracy is not None
         model = self.learner.model.eval()
-        return Result(self.path, accuracy, self.state.labels, self.data.classes, model, ended, history)
+        return Result(self.path, accuracy, self.state.labels, self.data.classes, model, ended, history, worth)
 
     def close(self) -> None:
         """Release the run directory."""
@@ -243,18 +255,44 @@ class Run:
 
     def _on_step(self, step: Step) -> None:
         self._quality = self.learner.evaluate(self.data.validation, self.data.validation_labels)
-        metrics = measure(step, self.data.truth, self._quality)
+        plain = self._share_right(self.learner.predict_plain(self.data.validation))
+        metrics = measure(step, self.data.truth, self._quality, plain=plain, evidence=self.learner.evidence)
         self._recorder.commit(step.state, metrics, step.asked, step.answers, self._source)
         if self._shared is not None and step.state.iteration == 0 and not self._shared.exists():
             self._shared.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self._shared, self.learner.state())
         self._watch.on_metrics(step.state.iteration, metrics)
 
-    def _write_quality(self) -> None:
+    def _worth(self, final: Metrics) -> list[str]:
+        """Say what the model is worth beside plain learning."""
+        accuracy, plain = final["validation_accuracy"], final.get("plain_accuracy")
+        if accuracy is None or plain is None:
+            return []
+        return worth_in_words(accuracy, plain, self._at_random(), self.learner.evidence)
+
+    def _write_quality(self, worth: list[str]) -> None:
         """Keep what the final model takes for what, for the report; a finished run that is resumed is judged again."""
         quality = self._quality or self.learner.evaluate(self.data.validation, self.data.validation_labels)
-        plain = {"iteration": self.state.iteration, **quality.as_dict()}
-        replace_file(self.path / QUALITY_FILE, json.dumps(plain).encode())
+        written = {"iteration": self.state.iteration, **quality.as_dict(), "worth": worth}
+        replace_file(self.path / QUALITY_FILE, json.dumps(written).encode())
+
+    def _at_random(self) -> float | None:
+        """Measure what plain learning from as many labels drawn at random is worth; None where only people could tell.
+
+        Nothing is chosen by it. It is there to be said: what the choice of labels has added, or cost.
+        """
+        known, there = self.state.labels.known, np.flatnonzero(self.data.truth != UNKNOWN)
+        if self.config.oracle != "simulated" or len(there) < len(known):
+            return None
+        rng = generator(self.config.seed, 0, "labels at random")
+        drawn = np.sort(rng.choice(there, len(known), replace=False))
+        answers = Answers(drawn, self.data.truth[drawn])
+        return self._share_right(self.learner.plain_from(answers, self.data.validation))
+
+    def _share_right(self, predicted: Floats | None) -> float | None:
+        if predicted is None:
+            return None
+        return float((predicted.argmax(1) == self.data.validation_labels).mean())
 
     def _begin(self, initial: Ids) -> None:
         events, answers = self._recorder.run_dir.events, Answers(initial, self.data.truth[initial])

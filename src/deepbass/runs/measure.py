@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 
+from deepbass.core.guard import Evidence
 from deepbass.core.labels import UNKNOWN, Classes, Ids
 from deepbass.core.loop import Step
 from deepbass.core.quality import Quality, Shares
@@ -19,6 +21,8 @@ class Metrics(TypedDict):
     macro_f1: float | None  # mean F1 over these
     ece: float | None  # expected calibration error: how far confidence is from accuracy
     recall: Shares | None  # share of every class that was found; None for a class that the validation part lacks
+    plain_accuracy: float | None  # on the validation part, of plain supervised learning from the same labels
+    evidence: list[dict[str, Any]] | None  # what known labels that were kept back say of guesses (core/guard.py)
     commonest: float | None  # share of the commonest class in the validation part: what guessing it always would reach
     known: int  # labels known
     members: int  # pseudo-labels in use
@@ -31,7 +35,14 @@ class Metrics(TypedDict):
     answered: int  # samples that were answered about
 
 
-def measure(step: Step, truth: Classes, quality: Quality | None) -> Metrics:
+def measure(
+    step: Step,
+    truth: Classes,
+    quality: Quality | None,
+    *,
+    plain: float | None = None,
+    evidence: Sequence[Evidence] = (),
+) -> Metrics:
     """Describe the state after an iteration; what cannot be known is None, as is all without a validation part."""
     labels, belief = step.state.labels, step.belief
     unknown = labels.unknown
@@ -42,6 +53,8 @@ def measure(step: Step, truth: Classes, quality: Quality | None) -> Metrics:
         "macro_f1": quality.macro_f1 if quality else None,
         "ece": quality.ece if quality else None,
         "recall": quality.recall if quality else None,
+        "plain_accuracy": plain,
+        "evidence": [each.as_dict() for each in evidence] or None,
         "commonest": quality.commonest if quality else None,
         "known": len(labels.known),
         "members": len(labels.members),

@@ -96,7 +96,7 @@ class Predictor:
         """What samples it takes."""
         if self.extractor is not None:
             columns = getattr(self.extractor, "columns", ())
-            return Wanted(self.extractor.kind, None, self.text, tuple(columns))
+            return Wanted(self.extractor.kind, None, self.text, columns=tuple(columns))
         picture = len(self.shape) == 3 and self.shape[0] in (1, 3) and self.pixels is not False
         return Wanted("image" if picture else "array", self.shape, side=max(self.shape[1:]) if picture else None)
 
@@ -188,7 +188,7 @@ class Predictor:
             if samples.kind != kind:
                 raise DataError(f"These are {WORDS[samples.kind]}, but the model was trained on {WORDS[kind]}.")
             yield from (NewSample(samples.name(row), _read(samples, row)) for row in range(len(samples)))
-        elif kind in ("image", "array") and hasattr(samples, "__array__"):
+        elif kind in ("image", "array", "series") and hasattr(samples, "__array__"):
             yield from self._from_array(np.asanyarray(samples))
         elif isinstance(samples, str | PathLike | Mapping):
             raise DataError(f"Give several samples, as in predict([...]), not one {type(samples).__name__}.")
@@ -196,6 +196,9 @@ class Predictor:
             yield from (NewSample(f"sample {row}", self._checked(sample)) for row, sample in enumerate(samples))
 
     def _from_array(self, array: NDArray[Any]) -> Iterator[NewSample]:
+        if self.wanted.kind == "series":
+            yield from (NewSample(f"sample {row}", one) for row, one in enumerate(array))
+            return
         seen = view_samples(array, "The array")
         if self.extractor is not None or (seen.shape[1:] != self.shape and array.dtype == np.uint8):
             if not is_picture(array):
@@ -211,7 +214,7 @@ class Predictor:
         if kind == "image" and isinstance(sample, str | PathLike):
             need_pillow()
             return _read(ImageFiles([Path(sample)], [str(sample)], self.wanted.side), 0)
-        if kind == "array":
+        if kind in ("array", "series"):
             return np.asarray(sample)
         fits = {"text": isinstance(sample, str), "row": isinstance(sample, Mapping)}.get(kind, True)
         if not fits:

@@ -120,8 +120,8 @@ def _read_exported(path: Path) -> SavedModel:
     file = path / MODEL_CONFIG_FILE
     if not file.exists():
         raise StoreError(
-            f"{path} is neither a run nor an exported model: it has no {RUN_FILE} and no {MODEL_CONFIG_FILE}. Give the "
-            "directory of a finished run, or a folder that `deepbass export --format model` made."
+            f"{path} is neither a run nor a labelling project nor a model: it has no {RUN_FILE}, no {PROJECT_FILE} and "
+            f"no {MODEL_CONFIG_FILE}. {_GIVE.capitalize()}"
         )
     content = _read(file)
     with decoding(file, "JSON file", _RESTORE, StoreError):
@@ -185,13 +185,13 @@ def _read(file: Path) -> bytes:
 
 def _build(saved: SavedModel, named: str | None) -> nn.Module:
     model, path, outputs = saved.config.model, saved.path, len(saved.classes)
-    again = f"deepbass.load_model({str(path)!r}, model={model!r}), or --model {shlex.quote(model)} on the command line"
+    again = f"deepbass.load({str(path)!r}, model={model!r}), or --model {shlex.quote(model)} on the command line"
     check_named(model, named, path, again)
     check_same_kind(model, named, path)
     if model == OWN:
         raise ConfigError(
             f"The model of {path} was passed in Python: pass one of the same kind, to be filled, as in "
-            f"deepbass.load_model({str(path)!r}, model=...)."
+            f"deepbass.load({str(path)!r}, model=...)."
         )
     if is_code(model):
         return build(saved.config, saved.shape, outputs, named=named)

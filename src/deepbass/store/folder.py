@@ -14,6 +14,9 @@ from deepbass.core.errors import StoreError
 from deepbass.core.foreign import guarded, reason_of
 from deepbass.store.expected import Expected
 
+# how the names begin of what deepbass writes into directories, before the file that tells what they are
+_OURS = {"", "run", "labels", "checkpoints", "models", "matrix", "cells", "work"}
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -37,10 +40,9 @@ class Kind:
                 raise StoreError(f"{path} is a file: choose another {self.option}.")
             path.mkdir(parents=True, exist_ok=True, mode=mode)
             if any(path.iterdir()):
-                raise StoreError(
-                    f"{path} is not empty and holds no {self.noun}: choose another {self.option}. "
-                    f"If it is a {self.noun} that was killed while being made, delete it."
-                )
+                half_made = {entry.name.partition(".")[0] for entry in path.iterdir()} <= _OURS
+                advice = f" If it is a {self.noun} that was killed while being made, delete it." if half_made else ""
+                raise StoreError(f"{path} is not empty and holds no {self.noun}: choose another {self.option}.{advice}")
         except OSError as error:
             raise StoreError(f"Cannot make {path}: {error}. Choose another {self.option}.") from error
 
@@ -53,7 +55,7 @@ class Kind:
             if not file.exists():
                 raise StoreError(
                     f"{path} is not a {self.noun}, or one that was killed while being made: it has no "
-                    f"{self.about}. Give the directory of a {self.noun}; delete one that is half made."
+                    f"{self.about}. Give the directory of a {self.noun}."
                 )
             content = file.read_bytes()
         except OSError as error:

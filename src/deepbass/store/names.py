@@ -34,6 +34,11 @@ CELLS_FOLDER = "cells"
 WORK_FOLDER = "work"
 INITIAL_FOLDER = "initial"  # in the one before
 REPORT_TEXT_FILE = "report.md"
+COMPARE_FILE = "compare.html"  # a comparison has these in place of a report
+COMPARE_TEXT_FILE = "compare.md"
+
+# a session that was saved in Python: it has the files of an exported model, too
+SESSION_FILE = "session.json"
 
 # exports
 MODEL_CONFIG_FILE = "config.json"

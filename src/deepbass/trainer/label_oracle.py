@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 
 import numpy as np
 
-from deepbass.core.acquire import Acquire
+from deepbass.core.acquire import Acquire, Acquisition
 from deepbass.core.admit import Admit
 from deepbass.core.belief import Belief
 from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels
@@ -118,4 +118,8 @@ def acquire_outside(acquire: Acquire, reserve: Ids) -> Acquire:
     def need(askable: Ids, count: int) -> Need:
         return acquire.need(np.setdiff1d(askable, reserve), count)
 
-    return Acquire(choose, need)
+    def given(labels: Labels) -> Acquisition:
+        inside = acquire.about(labels)
+        return lambda belief, askable, count, rng: inside(belief, np.setdiff1d(askable, reserve), count, rng)
+
+    return Acquire(choose, need, given, acquire.most)

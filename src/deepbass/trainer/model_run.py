@@ -9,8 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from deepbass.core.acquire import ACQUIRE
 from deepbass.core.admit import admission
+from deepbass.core.by_budget import acquisition
 from deepbass.core.config import Config
 from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Ids
 from deepbass.core.loop import UNTRAINED, Method, State, Step, ask_again, run
@@ -78,7 +78,7 @@ class ModelRun:
         self._method = Method(
             config,
             admit=admit_unvetoed(admission(config.admit, config.confidence), material.reserve, self._read_vetoes),
-            acquire=acquire_outside(ACQUIRE[config.acquire](config.quantile), material.reserve),
+            acquire=acquire_outside(acquisition(config, material.pool), material.reserve),
             stop=self._stop,
             mark=ask_again,
         )
@@ -245,7 +245,7 @@ class ModelRun:
         predicted[material.reserve] = probabilities[:-1].argmax(1)
         askable = np.setdiff1d(labels.askable, material.reserve)
         rng = generator(self._config.seed, step.state.iteration, "ranking")
-        order = asking_order(self._method.acquire, belief, askable, rng)
+        order = asking_order(self._method.acquire, belief, askable, rng, labels)
         return make_ranking(
             material.rows,
             belief,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.acquire import Acquire
-from deepbass.core.belief import Belief
+from deepbass.core.belief import Belief, Floats
 from deepbass.core.labels import UNKNOWN, Classes, Ids, Labels
 from deepbass.label.ranking import Ranking
 from deepbass.trainer.item_rows import ItemRows
@@ -17,14 +17,17 @@ SNAPSHOT_EVERY = 10  # labels from one snapshot of all guesses to the next
 SNAPSHOTS_OVER = 100  # labels for which snapshots are kept
 
 
-def asking_order(acquire: Acquire, belief: Belief, askable: Ids, rng: np.random.Generator) -> Ids:
+def asking_order(
+    acquire: Acquire, belief: Belief, askable: Ids, rng: np.random.Generator, labels: Labels | None = None
+) -> Ids:
     """Order all ids that may be asked for by the policy; what it would not ask for follows by entropy.
 
     Policies that rank put whoever was spared passes behind those that made all, and order them by the score so far:
     what the loop needed is exact, and the rest is as good as what is known. Policies that draw, or never ask, leave
     some out, and people may go on labelling all the same.
     """
-    first = acquire(belief, askable, len(askable), rng)
+    choose = acquire.choose if labels is None else acquire.about(labels)
+    first = choose(belief, askable, min(len(askable), acquire.most or len(askable)), rng)
     rest = np.setdiff1d(askable, first)
     return np.concatenate([first, rest[np.argsort(-belief.about(rest).entropy, kind="stable")]])
 
@@ -54,12 +57,15 @@ def make_ranking(
     ranking of the iteration before.
     """
     by_row = belief.about(np.arange(len(rows)))
+    second, second_share = _second(by_row)
     ids = np.array([*class_ids, UNKNOWN])  # so that UNKNOWN, which is -1, stays what it is
     guess = rows.by_item(ids[by_row.guess], UNKNOWN, np.int16)
     snapshots, snapshot_labels = _snapshots(before, guess, believed_with)
     return Ranking(
         guess=guess,
         confidence=rows.by_item(by_row.confidence, 0.0, np.float32),
+        second=rows.by_item(ids[second], UNKNOWN, np.int16),
+        second_confidence=rows.by_item(second_share, 0.0, np.float32),
         entropy=rows.by_item(by_row.entropy, 1.0, np.float32),
         score=rows.by_item(scores(order, len(rows)), -np.inf, np.float32),
         member=rows.by_item(labels.guess != UNKNOWN, False, np.bool_),
@@ -68,6 +74,13 @@ def make_ranking(
         snapshot_labels=snapshot_labels,
         known=len(labels.known),
     )
+
+
+def _second(belief: Belief) -> tuple[Classes, Floats]:
+    """Find the next likeliest class of every row, and its mean probability."""
+    others_N_C = belief.mean_N_C.copy()
+    others_N_C[np.arange(len(others_N_C)), belief.guess] = -1.0
+    return others_N_C.argmax(1), others_N_C.max(1)
 
 
 def _snapshots(

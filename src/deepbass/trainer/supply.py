@@ -197,7 +197,7 @@ def open_supply(
 ) -> Supply:
     """Open the samples of a project's items, and begin to compute their features if there are any to compute."""
     found = find_samples(source, folder, columns)
-    whole = with_raw(raw_listing(found) if isinstance(found, Listing) else found)
+    whole = with_raw(raw_listing(found) if isinstance(found, Listing) else found, config.features)
     parts = [part.X for part in (whole.train, whole.validation) if part is not None]
     raw = [part for part in parts if is_raw(part)]
     if len(raw) == len(parts):

@@ -29,7 +29,18 @@ from deepbass.web.item_tags import ItemTags
 from deepbass.web.live_events import LiveEvents
 from deepbass.web.middleware import AllowedHosts, SecurityMiddleware
 from deepbass.web.rate_limits import RateLimit, too_many
-from deepbass.web.requests import item_id, moment, number, one_word, read_acts, read_audit_wish, read_json, share
+from deepbass.web.requests import (
+    item_id,
+    moment,
+    number,
+    one_word,
+    read_acts,
+    read_ahead,
+    read_audit_wish,
+    read_json,
+    read_target,
+    share,
+)
 from deepbass.web.responses import Refusal, answer
 from deepbass.web.service import LabelService
 from deepbass.web.static_files import Files
@@ -118,6 +129,7 @@ class App:
             ("/api/guess-levels", self._guess_levels),
             ("/api/disagreements", self._disagreements),
             ("/api/audit", self._audit_results),
+            ("/api/targets", self._targets),
             ("/api/panel", self._panel),
             ("/api/live", self._live),
             ("/api/export/{format}", self._export),
@@ -125,6 +137,8 @@ class App:
         post: list[tuple[str, Callable[[Request], Awaitable[Response]]]] = [
             ("/api/acts", self._acts),
             ("/api/audit", self._audit_first),
+            ("/api/target", self._choose_target),
+            ("/api/ahead", self._ahead),
             ("/login", self._auth.login),
             ("/logout", self._auth.logout),
         ]
@@ -152,6 +166,7 @@ class App:
                 "target": settings.target_error,
                 "audit": settings.audit,
                 "twice": settings.twice,
+                "ahead": settings.ahead,
                 "login": self._sessions.people is not None,
             }
         )
@@ -177,6 +192,20 @@ class App:
     async def _audit_first(self, request: Request) -> Response:
         count, showing = read_audit_wish(await read_json(request), len(self.service.names))
         return answer({"questions": await done(self.service.audit_first(person(request), count, showing))})
+
+    async def _ahead(self, request: Request) -> Response:
+        count, hours, holding = read_ahead(await read_json(request))
+        questions, empty = await done(self.service.take_along(person(request), count, hours, holding))
+        until = min((question.until for question in questions), default=None)
+        return answer({"questions": self._questions(questions), "empty": empty, "until": until})
+
+    async def _targets(self, request: Request) -> Response:
+        return answer({"targets": await done(self.service.targets())})
+
+    async def _choose_target(self, request: Request) -> Response:
+        allowed = [choice["target"] for choice in await done(self.service.targets())]
+        target = read_target(await read_json(request), allowed)
+        return answer({"panel": self._with_trainer(await done(self.service.choose_target(target, person(request))))})
 
     async def _last(self, request: Request) -> Response:
         acts = await done(self.service.last(person(request)))

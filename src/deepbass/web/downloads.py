@@ -25,6 +25,7 @@ _FILES: dict[Format, tuple[str, str]] = {  # what is added to the project's name
     "label-studio": ("-label-studio.json", "application/json"),
     "imagefolder": ("-images.zip", "application/zip"),
     "textfolder": ("-texts.zip", "application/zip"),
+    "textfiles": ("-by-class.zip", "application/zip"),
     "model": ("-model.zip", "application/zip"),
 }
 

@@ -13,7 +13,7 @@ from deepbass.label.guesses import THRESHOLD, guesses_of
 from deepbass.label.ledger import Ledger
 from deepbass.label.project import SOURCE, Project
 from deepbass.label.trained_models import Model, audited
-from deepbass.label.worth import judge
+from deepbass.label.worth import judge, target_choices
 
 _POINTS = 40  # of the curve of the error: it is sent with every receipt, and its chart is small
 
@@ -24,7 +24,6 @@ class Panel:
     def __init__(self, project: Project, gone: Collection[int] = ()) -> None:
         self._project = project
         self._gone = gone
-        self._target = project.settings.target_error
         self._model: Model | None = None
         self._estimates: list[Estimate] = []  # that were written down with the commits
         self._of_model: dict[str, Any] = self._look_at(None)
@@ -32,6 +31,11 @@ class Panel:
         self._estimate: Estimate | None = None
         self._audit_labels: dict[int, int] = {}
         self._stale = True  # whether the error must be estimated anew
+
+    def use(self, project: Project) -> None:
+        """Take up what was chosen otherwise: the newest model is judged by the target of now."""
+        self._project = project
+        self._of_model = self._look_at(self._model)
 
     def heard(self, act: Act, ledger: Ledger) -> None:
         """Take note of an act: most do not concern the audit, whose estimate then holds."""
@@ -66,7 +70,7 @@ class Panel:
             "threshold": THRESHOLD,
             "pseudo": len(guesses_of(model, ledger, THRESHOLD, self._gone)),
             **self._error,
-            "target": self._target,
+            "target": self._project.settings.target_error,
             **self._of_model,
             "worth": self._worth(ledger, classes),
             "people": [
@@ -77,6 +81,19 @@ class Panel:
             "disagreements": len(ledger.disagreements()),
             "ready": self._ready(ledger) if model is None else None,
         }
+
+    def targets(self, ledger: Ledger, classes: ClassList, model: Model | None) -> list[dict[str, Any]]:
+        """List the targets that may be chosen, and what each takes."""
+        self.numbers(ledger, classes, model)  # brings the estimates up to now
+        choices = target_choices(
+            self._estimates,
+            self._estimate,
+            self._project.settings,
+            reserve=len(ledger.reserve - set(self._gone)),
+            seconds=ledger.median_seconds,
+            kind=self._project.kind,
+        )
+        return [asdict(choice) for choice in choices]
 
     def _worth(self, ledger: Ledger, classes: ClassList) -> dict[str, Any]:
         """Say what the model is worth, and how far it is to the target."""
@@ -102,12 +119,13 @@ class Panel:
     def _look_at(self, model: Model | None) -> dict[str, Any]:
         if model is None:
             return {"known_to_model": 0, "iteration": 0, "good_enough": None, "standstill": None}
-        still = standstill(model.ranking, self._target)
+        target = self._project.settings.target_error
+        still = standstill(model.ranking, target)
         return {
             "known_to_model": model.ranking.known,
             "iteration": model.iteration,
             # of the estimates that were committed, and of no other: looking oftener would be cheating
-            "good_enough": good_enough(self._estimates, self._target, self._project.kind),
+            "good_enough": good_enough(self._estimates, target, self._project.kind),
             "standstill": still.evidence if still else None,
         }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NoReturn
@@ -14,12 +15,15 @@ from starlette.types import Scope
 
 from deepbass.label.acts import NewAct
 from deepbass.label.clean_names import LONGEST
+from deepbass.label.settings import MOST_AHEAD
 from deepbass.web.responses import Refusal
 
 BODY_BYTES = 64 * 1024
 BODY_SECONDS = 20.0  # for all of a body to arrive
 ACTS = 200  # in a request
-QUESTIONS = 50  # handed out at a time
+QUESTIONS = MOST_AHEAD  # handed out at a time
+AUDIT_WISH = 50  # audit questions wished for at a time
+HOURS = 72  # that questions can be taken along for
 HOLDING = 200  # questions that a page may say it has already
 PAGE = 200  # rows of a list in one answer
 SIDE = 4096  # of a picture
@@ -40,25 +44,51 @@ class Incoming:
 def read_acts(body: dict[str, Any]) -> Incoming:
     """Take a request's body apart; what has no shape at all is refused as a whole."""
     acts, want, holding = body.get("acts", []), body.get("want", 0), body.get("holding", [])
-    if not isinstance(acts, list) or not isinstance(holding, list):
-        raise _bad("acts and holding must be lists.")
+    if not isinstance(acts, list):
+        raise _bad("acts must be a list.")
     if len(acts) > ACTS:
         raise Refusal(413, "TooLarge", f"{len(acts)} acts at once are too many: send {ACTS} at most.")
     if not _is_int(want) or not 0 <= want <= QUESTIONS:
         raise _bad(f"want must be a whole number from 0 to {QUESTIONS}.")
-    if len(holding) > HOLDING or not all(_is_int(item) for item in holding):
-        raise _bad(f"holding must be at most {HOLDING} whole numbers.")
-    return Incoming([_read_act(act) for act in acts], want, tuple(holding))
+    return Incoming([_read_act(act) for act in acts], want, _read_holding(holding))
 
 
 def read_audit_wish(body: dict[str, Any], items: int) -> tuple[int, int | None]:
     """Read how many audit questions a person wants next, and which item their page shows."""
     count, showing = body.get("count", 0), body.get("showing")
-    if not _is_int(count) or not 1 <= count <= QUESTIONS:
-        raise _bad(f"count must be a whole number from 1 to {QUESTIONS}.")
+    if not _is_int(count) or not 1 <= count <= AUDIT_WISH:
+        raise _bad(f"count must be a whole number from 1 to {AUDIT_WISH}.")
     if showing is not None and (not _is_int(showing) or not 0 <= showing < items):
         raise _bad("showing must be null or the number of an item.")
     return count, showing
+
+
+def read_ahead(body: dict[str, Any]) -> tuple[int, float, tuple[int, ...]]:
+    """Read how many questions a page wants to hold, for how many hours (0: as usual), and which it holds."""
+    count, hours, holding = body.get("count", 0), body.get("hours", 0), body.get("holding", [])
+    if not _is_int(count) or not 1 <= count <= QUESTIONS:
+        raise _bad(f"count must be a whole number from 1 to {QUESTIONS}.")
+    if isinstance(hours, bool) or not isinstance(hours, int | float) or not 0 <= hours <= HOURS:
+        raise _bad(f"hours must be a number from 0 to {HOURS}.")
+    return count, float(hours), _read_holding(holding)
+
+
+def _read_holding(holding: object) -> tuple[int, ...]:
+    if not isinstance(holding, list) or len(holding) > HOLDING or not all(_is_int(item) for item in holding):
+        raise _bad(f"holding must be a list of at most {HOLDING} whole numbers.")
+    return tuple(holding)
+
+
+def read_target(body: dict[str, Any], allowed: Sequence[float | None]) -> float | None:
+    """Read which of the targets is chosen."""
+    target = body.get("target", 0)
+    if isinstance(target, bool) or (target is not None and not isinstance(target, int | float)):
+        raise _bad("target must be a share of 1, or null for none.")
+    for choice in allowed:
+        if choice == target:
+            return choice
+    listed = ", ".join(f"{choice:g}" for choice in allowed if choice is not None)
+    raise _bad(f"target={str(target)[:40]} is none that may be chosen: {listed}, or null for none.")
 
 
 async def read_json(request: Request, limit: int = BODY_BYTES) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -32,6 +32,7 @@ from deepbass.label.neighbours import Neighbours
 from deepbass.label.pictures import Sight, Unpicturable
 from deepbass.label.project import Project
 from deepbass.label.queue import Queue
+from deepbass.label.reasons import VETO, Reason, reason_for
 from deepbass.label.spread import LOOKED_AT, spread
 from deepbass.label.trained_models import newest_model
 from deepbass.store.lock import HeldLock
@@ -44,6 +45,8 @@ from deepbass.web.requests import Incoming
 LOG = logging.getLogger("deepbass.web")
 
 T = TypeVar("T")
+
+_REASONS = 2000  # questions whose reasons are remembered, beyond which those that nobody has in hand are forgotten
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,8 @@ class LabelService:
         except BaseException:
             self._let_go()
             raise
+        self._reasons: dict[int, tuple[str, Reason]] = {}  # by item: whom it was handed out to, and why
+        self._along: dict[str, float] = {}  # until when people take questions along
         self._panel = Panel(project, self._gone)
         self._guesses = views.Guesses(self._gone)
         self._disagreements = views.Disagreements()
@@ -121,7 +126,27 @@ class LabelService:
 
         def work() -> tuple[list[Question], str | None]:
             now = time.time()
-            questions = self._queue.next(annotator, count, now)
+            questions = self._hand_out(annotator, count, now)
+            self._save_leases()
+            return questions, None if questions else self._queue.why_empty(annotator, now)
+
+        return self._jobs.call(work)
+
+    def take_along(
+        self, annotator: str, count: int, hours: float, holding: Sequence[int]
+    ) -> Future[tuple[list[Question], str | None]]:
+        """Hand out questions for hours without a server, with those in hand first; without hours, take them back.
+
+        What the page ``holds`` comes first. Of questions that are taken back the first ``count`` stay with the person.
+        """
+
+        def work() -> tuple[list[Question], str | None]:
+            now = time.time()
+            self._along[annotator] = now + hours * 3600
+            if not hours:
+                mine = {lease.item for lease in self._queue.leases.of(annotator)}
+                self._queue.give_back(annotator, [item for item in holding if item in mine][:count], now)
+            questions = self._hand_out(annotator, count, now, holding)
             self._save_leases()
             return questions, None if questions else self._queue.why_empty(annotator, now)
 
@@ -134,6 +159,21 @@ class LabelService:
             there = self._queue.audit_first(annotator, count, time.time(), showing)
             self._save_leases()
             return there
+
+        return self._jobs.call(work)
+
+    def targets(self) -> Future[list[dict[str, Any]]]:
+        """List the targets that may be chosen, and what each takes."""
+        return self._jobs.call(lambda: self._panel.targets(self._ledger, self._classes, self._model))
+
+    def choose_target(self, target: float | None, annotator: str) -> Future[dict[str, Any]]:
+        """Let the model be judged by another target from now on; return the panel. It is on the disk by then."""
+
+        def work() -> dict[str, Any]:
+            self.project = self.project.choose_target(target, annotator)
+            self._panel.use(self.project)
+            self._tell("target")
+            return self._numbers()
 
         return self._jobs.call(work)
 
@@ -222,7 +262,9 @@ class LabelService:
 
     def history(self, sought: views.Sought) -> Future[dict[str, Any]]:
         """List the earlier answers that are sought, newest first."""
-        return self._jobs.call(lambda: views.history(self._ledger, self.names, self._classes, sought))
+        return self._jobs.call(
+            lambda: views.history(self._ledger, self.names, self._classes, sought, self._journal.reasons)
+        )
 
     def guesses(self, class_: int | None, least: float, offset: int, limit: int) -> Future[dict[str, Any]]:
         """List what the model labelled itself as of one class (None: the first), most doubtful first."""
@@ -329,7 +371,10 @@ class LabelService:
         sent = [(raw, self._refusal(raw, job.annotator, now)) for job in group for raw in job.incoming.acts]
         signed = (job.annotator for job in group for _ in job.incoming.acts)
         acts = [self._new_act(raw, who) for (raw, refused), who in zip(sent, signed, strict=True) if not refused]
-        written = iter(self._journal.write(acts))
+        with self._journal.transaction():
+            results_of_all = self._journal.write(acts)
+            self._journal.add_reasons(self._reasons_of(results_of_all))
+        written = iter(results_of_all)
         refusals = iter([refused for _, refused in sent])
         found = []
         for job in group:
@@ -339,6 +384,37 @@ class LabelService:
                     self._queue.take(result, now)
                     self._panel.heard(result, self._ledger)
             found.append((job, results))
+        return found
+
+    def _hand_out(self, annotator: str, count: int, now: float, holding: Sequence[int] = ()) -> list[Question]:
+        """Hand out questions: for whoever takes some along, for as long as they said."""
+        along = self._along.get(annotator, now) - now
+        usual = self.project.settings.lease_seconds
+        questions = self._queue.next(annotator, count, now, holding, max(usual, along))
+        self._note_reasons(annotator, questions)
+        return questions
+
+    def _note_reasons(self, annotator: str, questions: list[Question]) -> None:
+        """Remember what the model makes of what it asks: by the time of the answer another one may be there."""
+        refused = self._ledger.vetoes()
+        for question in questions:
+            item = question.item
+            if question.why != "rank" or self._reasons.get(item, ("",))[0] == annotator:
+                continue
+            rule = VETO if item in refused else str(self._model.about["config"]["acquire"]) if self._model else ""
+            if (reason := reason_for(self._queue.ranking, item, rule)) is not None:
+                self._reasons[item] = annotator, reason
+        if len(self._reasons) > _REASONS:  # of questions that nobody answers any more
+            self._reasons = {item: of for item, of in self._reasons.items() if self._queue.leases.on(item)}
+
+    def _reasons_of(self, written: Sequence[Act | RefusedAct]) -> dict[int, Reason]:
+        """Find why the model asked what is labelled now, and was not before."""
+        found = {}
+        for act in written:
+            if isinstance(act, Act) and act.kind == "label" and act.why == "rank" and act.id > self._ledger.last:
+                whose, reason = self._reasons.get(act.item, ("", None))
+                if reason is not None and whose == act.annotator:
+                    found[act.id] = reason
         return found
 
     def _refusal(self, raw: NewAct, annotator: str, now: float) -> RefusedAct | None:
@@ -365,7 +441,7 @@ class LabelService:
         questions = []
         if job.incoming.want:
             count = len(holding) + job.incoming.want
-            questions = self._queue.next(job.annotator, count, time.time(), holding)
+            questions = self._hand_out(job.annotator, count, time.time(), holding)
         return Receipt(
             [result.uid for result in results if isinstance(result, Act)],
             [result for result in results if isinstance(result, RefusedAct)],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from deepbass.label.alike import Alike
 from deepbass.label.class_list import ClassList
 from deepbass.label.guesses import THRESHOLD, Level, guesses_of
 from deepbass.label.ledger import Ledger, Only
+from deepbass.label.reasons import Reason
 from deepbass.label.trained_models import Model
 
 _CARDS = 200  # disagreements shown at a time: as they are settled, others follow
@@ -68,10 +69,12 @@ def history(
     names: Sequence[str],
     classes: ClassList,
     sought: Sought,
+    reasons: Callable[[Sequence[int]], Mapping[int, Reason]] = lambda acts: {},
 ) -> dict[str, Any]:
-    """List the earlier answers that are sought, newest first."""
+    """List the earlier answers that are sought, newest first; ``reasons`` tells why the model asked."""
     limit = sought.limit
     acts = ledger.history(sought.before, limit + 1, sought.annotator, sought.only, _wanted(sought, names, classes))
+    asked = reasons([act.id for act in acts[:limit]])
     rows = [
         {
             **act_json(act, names, classes),
@@ -80,12 +83,24 @@ def history(
             "at": act.at,
             # what is skipped or flagged may still be asked, and nobody should know that it is a test question
             "why": act.why if act.kind == "label" else "",
+            "asked": _reason_json(asked.get(act.id), classes),
             "label": ledger.label(act.item),
             "note": ledger.holds(act.item).note,
         }
         for act in acts[:limit]
     ]
     return {"acts": rows, "more": len(acts) > limit}
+
+
+def _reason_json(reason: Reason | None, classes: ClassList) -> dict[str, Any] | None:
+    """Describe why the model asked; classes are those of now, and one that was removed is None."""
+    if reason is None:
+        return None
+    top = [(reason.first, reason.first_share), (reason.second, reason.second_share)]
+    return {
+        "rule": reason.rule,
+        "top": [{"class": classes.resolve(id_), "share": share} for id_, share in top if id_ is not None],
+    }
 
 
 def guess_json(model: Model | None, item: int) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {ClassName & {existing: boolean, change: number|null}} AddedClass
  * @typedef {{change: number, labels: number}} ClassChange change: the number by which it is taken back
  * @typedef {{name: string, id?: string, kind: import("./words.js").Kind, items: number, classes: ClassName[], annotator: string, several: boolean,
- *   target: number|null, audit: number, twice: number, login: boolean}} Project
+ *   target: number|null, audit: number, twice: number, ahead: number, login: boolean}} Project
  *
  * @typedef {string|number|null} Cell of a table; null: nothing is there
  * @typedef {[string, Cell]} Column its name, and what stands in it
@@ -30,8 +30,10 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {{saved: string[], refused: {uid: string, reason: string}[], questions?: Question[], panel: Panel|null,
  *   last: Last|null}} Receipt
  * @typedef {{id: number, uid: string, item: number, name: string, kind: ActKind, class: number|null, annotator: string,
- *   at: string, label: number|null, why: string, note: string}} HistoryRow why: of labels only; note: the
- *   newest on the item
+ *   at: string, label: number|null, why: string, asked?: Asked|null, note: string}} HistoryRow why: of labels only;
+ *   asked: why the model asked; note: the newest on the item
+ * @typedef {{rule: string, top: {class: number|null, share: number}[]}} Asked top: the likeliest classes when the
+ *   question was handed out; null where the class was removed since
  * @typedef {{acts: HistoryRow[], more: boolean, people: string[]}} HistoryPage people: who gave any answer
  *
  * @typedef {{class: number, confidence: number, entropy: number}} Guess
@@ -59,6 +61,8 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {{verdict: "unknown"|"not useful yet"|"useful"|"good enough", why: string, way: string|null,
  *   commonest: number|null}} Worth what the model is worth, why, and what is left to do; commonest: the error of always
  *   saying the commonest class
+ * @typedef {{target: number|null, takes: number|null, fits: boolean, way: string}} TargetChoice takes: test questions, if
+ *   none is answered wrongly; fits: whether there are so many; way: what is left to do
  * @typedef {{doing: string, share: number|null, restarts: number, error: string|null, note?: string|null,
  *   background?: string|null}} Trainer
  * @typedef {{labels: number, by_class: ByClass, answers: number, skipped: number, unsure: number, flagged: number,
@@ -135,6 +139,15 @@ export function createApi(onReach) {
     auditResults: () => call("/api/audit"),
     /** @param {number} count @param {number|null} showing @returns {Promise<{questions: number}>} */
     auditFirst: (count, showing) => call("/api/audit", { count, showing }),
+    /** @returns {Promise<{targets: TargetChoice[]}>} */
+    targets: () => call("/api/targets"),
+    /** @param {number|null} target @returns {Promise<{panel: Panel}>} */
+    chooseTarget: (target) => call("/api/target", { target }),
+    /**
+     * Take questions along. @param {number} count @param {number} hours 0: as usual again @param {number[]} holding
+     * @returns {Promise<Questions & {until: number|null}>} until: when they are no longer one's own, in seconds
+     */
+    takeAlong: (count, hours, holding) => call("/api/ahead", { count, hours, holding }),
     /** @param {number} count @returns {Promise<Questions>} */
     next: (count) => call(`/api/next?count=${count}`),
     /** @param {number} item @returns {Promise<{guess: Guess|null}>} */

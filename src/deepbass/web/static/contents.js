@@ -4,7 +4,7 @@ import { contentAddress } from "./api.js";
 import { el, put, soft } from "./dom.js";
 import { counted, number } from "./words.js";
 
-const KEPT = 40; // contents in memory: those ahead, and some behind for undo
+const KEPT = 34; // contents in memory beside those ahead: some behind for undo
 
 /**
  * @typedef {import("./api.js").Cell} Cell
@@ -34,7 +34,15 @@ export function createContents() {
     }
   }
 
+  let ahead = 6;
+
   return {
+    /** Make room for so many that are loaded ahead. @param {number} count */
+    hold(count) {
+      ahead = count;
+    },
+    /** Whether a content is at hand. @param {number} item */
+    has: (item) => kept.get(item)?.state === "ready",
     /** Load a content, or give the one that is there. @param {number} item @returns {Loaded} */
     get(item) {
       let loaded = kept.get(item);
@@ -42,7 +50,7 @@ export function createContents() {
       kept.delete(item); // the newest stand last
       kept.set(item, loaded);
       for (const old of kept.keys()) {
-        if (kept.size <= KEPT) break;
+        if (kept.size <= KEPT + ahead) break;
         kept.delete(old);
       }
       return loaded;

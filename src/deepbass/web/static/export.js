@@ -27,7 +27,9 @@ const FOLDERS = {
   image: [{ format: "imagefolder", title: "Image folder (zip)",
     text: "The images in a folder per class, people’s apart from the model’s. For torchvision, fastai and Keras." }],
   text: [{ format: "textfolder", title: "Text folder (zip)",
-    text: "A file per text in a folder per class, people’s apart from the model’s. For deepbass, scikit-learn and others." }],
+    text: "A file per text in a folder per class, people’s apart from the model’s. For deepbass, scikit-learn and others." },
+  { format: "textfiles", title: "A file per class (zip)",
+    text: "The texts of a class in one file, a text on every line, people’s apart from the model’s. For reading and searching." }],
   row: [],
 };
 

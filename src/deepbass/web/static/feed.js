@@ -1,6 +1,5 @@
 /** The questions in hand: the current one, and a few ahead whose pictures are loaded already. */
 
-const IN_HAND = 6; // with the current one
 const SOON = 1500; // milliseconds before the server is asked again after an answer that was out of date
 const LOW = 3; // below this, ask for more without waiting for an answer to carry the wish
 
@@ -13,10 +12,11 @@ const LOW = 3; // below this, ask for more without waiting for an answer to carr
  */
 
 /**
- * @param {{api: import("./api.js").Api, warm: (question: Question) => void, onChange: () => void}}
- *   options warm: load the picture of a question ahead; onChange: the current question is another one, or there is none
+ * @param {{api: import("./api.js").Api, size: () => number, warm: (question: Question) => void, onChange: () => void}}
+ *   options size: how many questions to hold, with the current one; warm: load the picture of a question ahead; onChange:
+ *   the current question is another one, or there is none
  */
-export function createFeed({ api, warm, onChange }) {
+export function createFeed({ api, size, warm, onChange }) {
   let current = /** @type {Question|null} */ (null);
   /** @type {Question[]} */
   let ahead = [];
@@ -78,7 +78,7 @@ export function createFeed({ api, warm, onChange }) {
     asking = true;
     try {
       const from = ticket();
-      use(await api.next(IN_HAND), from);
+      use(await api.next(size()), from);
     } catch {
       // the banner says that the server cannot be reached
     } finally {
@@ -93,7 +93,7 @@ export function createFeed({ api, warm, onChange }) {
     empty: () => empty,
     holding,
     /** @returns {number} how many further questions are wanted */
-    want: () => Math.max(0, IN_HAND - holding().length),
+    want: () => Math.max(0, size() - holding().length),
     /** @returns {number} milliseconds since the server last renewed what is in hand */
     age: () => Date.now() - since,
     ticket,
@@ -145,6 +145,14 @@ export function createFeed({ api, warm, onChange }) {
       remember(question.item);
       warm(question);
       onChange();
+    },
+
+    /** Hold these from now on, the current one first. @param {Question[]} questions @param {Ticket} from */
+    hold(questions, from) {
+      ahead = questions.filter(({ item }) => item !== current?.item && !outdated(item, from));
+      ahead.forEach(warm);
+      since = Date.now();
+      if (!current) advance();
     },
 
     /** Ask anew: a ranking or a pause may have changed what is to be asked. @param {boolean} replace the current too */

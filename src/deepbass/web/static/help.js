@@ -1,6 +1,6 @@
 /** What the page's words mean, and all keys, on one sheet. */
 
-import { button, el, soft } from "./dom.js";
+import { button, el, put, soft } from "./dom.js";
 import { a, percent } from "./words.js";
 
 /**
@@ -51,8 +51,11 @@ const LOOKING = [
 /** @type {[string[], string][]} */
 const READING = [[["Space", "PgDn"], "Read on; back with Shift+Space or PgUp"], [["↓", "↑"], "A line on or back"]];
 
-/** Explain the page's words. @param {import("./api.js").Project} project @returns {[string, string][]} */
-function words({ target, audit, kind }) {
+/**
+ * Explain the page's words.
+ * @param {import("./api.js").Project} project @param {number|null} target @returns {[string, string][]}
+ */
+function words({ audit, kind }, target) {
   const share = audit > 0 ? `About ${percent(audit)} of the questions` : "Some of the questions";
   const aim = target === null ? "below a target; for this project none is set"
     : `below the target of this project, ${percent(target)}, and not by luck`;
@@ -78,12 +81,12 @@ function words({ target, audit, kind }) {
 /** @param {{keys: import("./keys.js").Keys, store: import("./store.js").Store}} options */
 export function createHelp({ keys, store }) {
   const { project } = store.get();
+  const meanings = el("dl", { class: "meanings" });
   const dialog = el(
     "dialog", { class: "help", "aria-labelledby": "help-title" },
     el("header", {}, el("h2", { id: "help-title" }, "Help"),
       button({ label: "Close", key: "Esc", class: "plain", click: () => dialog.close() })),
-    el("dl", { class: "meanings" }, words(project).map(([word, meaning]) =>
-      el("div", {}, el("dt", {}, word), el("dd", {}, meaning)))),
+    meanings,
     el("h2", {}, "Keys"),
     el("div", { class: "sheets" }, keysOf(project.kind).map(({ title, rows }) => el("section", {}, el("h3", {}, title),
       el("dl", {}, rows.map(([caps, text]) => el("div", {},
@@ -96,6 +99,9 @@ export function createHelp({ keys, store }) {
   return {
     dialog,
     open() {
+      const { panel } = store.get();
+      put(meanings, words(project, panel ? panel.target : project.target).map(([word, meaning]) =>
+        el("div", {}, el("dt", {}, word), el("dd", {}, meaning))));
       if (!dialog.open) dialog.showModal();
     },
   };

@@ -3,17 +3,20 @@
 import { button, el, named, put, say, soft } from "./dom.js";
 import { inWords } from "./acts.js";
 import { createFilters } from "./filters.js";
+import { createLookThrough } from "./look_through.js";
 import { className } from "./store.js";
-import { capital, moment, reason } from "./words.js";
+import { capital, moment, percent, reason } from "./words.js";
 
 const PAGE = 50;
 const MARKS = new Set(["flag", "note"]); // kinds of acts that are marks on an answer
 
+const NEAR = 0.3; // between the shares of two classes: up to here the model wavers between them
+
 /** Why an item was looked at, in words; nothing where that is plain. @type {Record<string, string>} */
 const WHY = {
-  spread: "asked to see something new", rank: "asked because the model was unsure", audit: "test question",
-  twice: "second opinion", guesses: "from the model’s guesses", alike: "like another one", source: "from the source",
-  import: "imported",
+  spread: "asked to see something new", rank: "asked because the model was unsure",
+  audit: "test question, drawn at random to measure the error", twice: "second opinion",
+  guesses: "from the model’s guesses", alike: "like another one", source: "from the source", import: "imported",
 };
 
 /** @typedef {import("./api.js").HistoryRow} Row */
@@ -29,6 +32,7 @@ export function createHistoryView({ store, api, acts, outbox, look, alike, showi
   let busy = false;
   let done = false;
 
+  const open = createLookThrough(look, sights, change);
   const list = el("ol", { class: "answers" });
   const empty = el("p", { class: "empty" });
   const more = button({ label: "Show more", class: "plain more", click: () => void load(false) });
@@ -112,7 +116,7 @@ export function createHistoryView({ store, api, acts, outbox, look, alike, showi
         el("span", {}, named(inWords(project, row), "answer"), flagged && el("span", { class: "mark" }, "flagged")),
         other && el("span", { class: "soft" }, "counts as ", named(className(project, row.label))),
         row.note && row.kind !== "note" && el("span", { class: "noted" }, "Note: ", named(row.note)),
-        el("span", { class: "soft file" }, named(row.name), WHY[row.why] && ` · ${WHY[row.why]}`)),
+        el("span", { class: "soft file" }, named(row.name), WHY[row.why] && [" · ", whyAsked(project, row)])),
       el("div", { class: "who soft" },
         project.several && named(row.annotator), el("time", { datetime: row.at }, moment(row.at))),
       el("div", { class: "row-actions" },
@@ -123,16 +127,6 @@ export function createHistoryView({ store, api, acts, outbox, look, alike, showi
           label: "Others like this", class: "link", "aria-label": `Others like ${row.name}`, click: () => alike.open(row),
         })),
     );
-  }
-
-  /** @param {number} item */
-  function open(item) {
-    look.open(item, {
-      list: sights,
-      pick: (which, id) => change(which, "label", id),
-      unsure: (which) => change(which, "unsure", null),
-      veto: null,
-    });
   }
 
   function sights() {
@@ -146,7 +140,7 @@ export function createHistoryView({ store, api, acts, outbox, look, alike, showi
       }));
   }
 
-  /** @param {number} item @param {"label"|"unsure"} kind @param {number|null} id */
+  /** @param {number} item @param {import("./look_through.js").Change} kind @param {number|null} id */
   function change(item, kind, id) {
     const { project } = store.get();
     const row = [...rows.values()].find((one) => one.item === item);
@@ -174,4 +168,22 @@ export function createHistoryView({ store, api, acts, outbox, look, alike, showi
     refresh: () => void load(true),
     keys: { a: () => alike.openLast() },
   };
+}
+
+/**
+ * Say why an item was asked, with what the model thought of it then.
+ * @param {import("./api.js").Project} project @param {Row} row
+ */
+function whyAsked(project, { why, asked }) {
+  const said = (asked?.top ?? []).map(({ class: id, share }) =>
+    el("span", {}, id === null ? "a class that was removed" : named(className(project, id)), ` (${percent(share)})`));
+  if (!asked || !said.length) return WHY[why];
+  if (asked.rule === "veto") return el("span", {}, "asked because somebody refused the model’s guess, ", said[0]);
+  if (asked.rule === "random") return el("span", {}, "drawn at random; the model took it for ", said[0]);
+  const [first, second] = asked.top;
+  if (second && first.share - second.share <= NEAR) {
+    return el("span", {}, "asked because the model wavered between ", said[0], " and ", said[1]);
+  }
+  const left = "asked as one of the least sure that were left: the model took it for ";
+  return el("span", {}, left, said[0], second && " or ", said[1]);
 }

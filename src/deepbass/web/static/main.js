@@ -2,6 +2,7 @@
 
 import { createActs, scopeOf } from "./acts.js";
 import { ApiError, createApi } from "./api.js";
+import { createAhead } from "./ahead.js";
 import { createAlike } from "./alike.js";
 import { createAskView } from "./ask.js";
 import { createBar } from "./bar.js";
@@ -26,6 +27,7 @@ import { createRouter, drawHead } from "./router.js";
 import { createSettleView } from "./settle.js";
 import { createShowing } from "./showing.js";
 import { createStore } from "./store.js";
+import { createTargetDialog } from "./target.js";
 import { counted, reason } from "./words.js";
 
 /**
@@ -80,7 +82,8 @@ async function start() {
   let same = true; // whether this is the server that the page came from, with the same project and person
 
   const warm = (/** @type {import("./api.js").Question} */ { item }) => showing.warm(item, ask.stage.side());
-  const feed = createFeed({ api, warm, onChange: () => ask.draw() });
+  const ahead = createAhead({ store, api, showing, announce });
+  const feed = createFeed({ api, size: ahead.size, warm, onChange: () => ask.draw() });
   /** @type {import("./outbox.js").Outbox} */
   const outbox = createOutbox({
     keep: await openKeep(),
@@ -98,7 +101,7 @@ async function start() {
   const bar = createBar({
     showing, onUndo: () => void acts.undo(), onAlike: () => void alike.openLast(), findsAlike: () => alike.possible(),
   });
-  const panel = createPanel({ store, onTest: () => void testNow() });
+  const panel = createPanel({ store, ahead: ahead.part, onTest: () => void testNow(), onTarget: () => void target.open() });
   const acts = createActs({
     outbox, api, store, onGiven, onUndone, onChanged: bar.changed, onChangeUndone, onNote: bar.note,
   });
@@ -115,6 +118,9 @@ async function start() {
   const note = createNote(shared);
   const look = createLook({ ...shared, note });
   const classDialog = createClassDialog(shared);
+  const target = createTargetDialog(shared);
+  keys.hold(ahead.dialog, {});
+  ahead.start(feed, warm);
   const app = { ...shared, look, alike, note, classDialog };
   const ask = createAskView(app);
   const help = createHelp({ keys, store });
@@ -132,7 +138,7 @@ async function start() {
     button({ label: "Help", key: "?", shortcut: "?", class: "plain", click: () => help.open() }));
   byId("above").append(notices.root, bar.root);
   byId("side").append(panel.root);
-  document.body.append(region, look.dialog, alike.dialog, note.dialog, classDialog.dialog, help.dialog);
+  document.body.append(region, look.dialog, alike.dialog, note.dialog, classDialog.dialog, target.dialog, ahead.dialog, help.dialog);
   const router = createRouter({ views, place: byId("view"), tabs: byId("tabs"), store });
 
   /** Send acts, and take what comes back with the receipt. @param {Act[]} batch */

@@ -1,6 +1,7 @@
 /** What the test questions show of the model, class by class, and its mistakes: to look at, and to correct. */
 
 import { button, el, named, put, say, soft } from "./dom.js";
+import { createLookThrough } from "./look_through.js";
 import { className } from "./store.js";
 import { capital, counted, number, percent, reason } from "./words.js";
 
@@ -18,6 +19,7 @@ export function createModelView({ store, api, acts, outbox, look, showing }) {
   let mistakes = new Map();
   let loading = 0;
 
+  const open = createLookThrough(look, sights, change);
   const classes = el("div", { class: "by-class" });
   const matrix = el("div", { class: "confusion" });
   const list = el("ol", { class: "answers" });
@@ -69,16 +71,6 @@ export function createModelView({ store, api, acts, outbox, look, showing }) {
     );
   }
 
-  /** @param {number} item */
-  function open(item) {
-    look.open(item, {
-      list: sights,
-      pick: (which, id) => change(which, "label", id),
-      unsure: (which) => change(which, "unsure", null),
-      veto: null,
-    });
-  }
-
   function sights() {
     const { project } = store.get();
     return [...mistakes.values()].map(({ item, name, label, guess }) => ({
@@ -88,7 +80,7 @@ export function createModelView({ store, api, acts, outbox, look, showing }) {
     }));
   }
 
-  /** @param {number} item @param {"label"|"unsure"} kind @param {number|null} id */
+  /** @param {number} item @param {import("./look_through.js").Change} kind @param {number|null} id */
   function change(item, kind, id) {
     const mistake = mistakes.get(item);
     if (!mistake || (kind === "label" && id === mistake.label)) return;

@@ -23,20 +23,27 @@ const DOING = {
   idle: "done with all labels so far",
 };
 
-/** @param {{store: import("./store.js").Store, onTest: () => void}} options onTest: test questions are wanted now */
-export function createPanel({ store, onTest }) {
+/**
+ * @param {{store: import("./store.js").Store, ahead: HTMLElement, onTest: () => void, onTarget: () => void}} options ahead:
+ *   what is at hand; onTest: test questions are wanted now; onTarget: another target may be
+ */
+export function createPanel({ store, ahead, onTest, onTarget }) {
   const summary = el("span", { class: "brief" });
   const messages = el("div", { class: "messages", "aria-live": "polite" });
   const numbers = el("dl", { class: "numbers" });
   const error = part("Estimated error");
   const test = button({ label: "Ask me test questions now", class: "plain", click: onTest });
-  error.root.append(el("div", { class: "error-links" }, test, el("a", { href: "#model" }, "Class by class, and its mistakes")));
+  const aim = el("span", {});
+  const aimed = el("p", { class: "aim" }, aim, " ", button({
+    label: "Change", class: "link", "aria-label": "Change the target", click: onTarget,
+  }));
+  error.root.append(aimed, el("div", { class: "error-links" }, test, el("a", { href: "#model" }, "Class by class, and its mistakes")));
   const trainer = part("Training");
   const balance = part("Labels by class");
   const people = part("People");
   const elsewhere = el("p", { class: "soft", hidden: true });
   const body = el(
-    "div", { class: "panel-body" }, messages, numbers, error.root, trainer.root, people.root, balance.root, elsewhere,
+    "div", { class: "panel-body" }, messages, numbers, error.root, trainer.root, people.root, balance.root, ahead, elsewhere,
   );
   const details = el("details", {}, el("summary", { click: letGo }, el("span", {}, "Progress"), summary), body);
   const title = el("h2", { class: "hidden-text" }, "Progress");
@@ -57,7 +64,8 @@ export function createPanel({ store, onTest }) {
     drawMessages(messages, panel);
     drawNumbers(numbers, panel);
     drawError(error.content, panel);
-    test.hidden = project.audit === 0;
+    test.hidden = aimed.hidden = project.audit === 0;
+    say(aim, panel.target === null ? "There is no target." : `Target: an error below ${percent(panel.target)}.`);
     drawTrainer(trainer.content, panel, project.kind);
     drawBalance(balance.content, project, panel);
     people.root.hidden = panel.people.length < 2;

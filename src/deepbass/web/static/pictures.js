@@ -2,7 +2,7 @@
 
 import { pictureAddress } from "./api.js";
 
-const KEPT = 40; // pictures in memory: those ahead, and some behind for undo
+const KEPT = 34; // pictures in memory beside those ahead: some behind for undo, and larger ones
 const SMALL = 96; // pixels: up to here every pixel is shown as a square
 const LARGEST = 24; // screen pixels per side of such a square: of larger ones the eye makes no picture
 const MINI = 64; // pixels of a copy
@@ -18,8 +18,16 @@ const SIDES = [256, 512, 1024, 2048];
 export function createPictures() {
   /** @type {Map<string, Picture>} */
   const kept = new Map();
+  let ahead = 6;
 
   return {
+    /** Make room for so many that are loaded ahead. @param {number} count */
+    hold(count) {
+      ahead = count;
+    },
+    /** Find a picture that is at hand, of whatever size. @param {number} item @returns {Picture|null} */
+    any: (item) => [...kept.values()].reverse().find((one) => one.item === item && one.state === "ready") ?? null,
+
     /** Load a picture, or give the one that is there. @param {number} item @param {number} side @returns {Picture} */
     get(item, side) {
       const key = `${item}/${side}`;
@@ -28,7 +36,7 @@ export function createPictures() {
       kept.delete(key); // the newest stand last
       kept.set(key, picture);
       for (const old of kept.keys()) {
-        if (kept.size <= KEPT) break;
+        if (kept.size <= KEPT + ahead) break;
         kept.delete(old);
       }
       return picture;
@@ -36,7 +44,7 @@ export function createPictures() {
 
     /** Draw a small copy of a picture, if it is at hand. @param {number} item @returns {HTMLElement|null} */
     copy(item) {
-      const picture = [...kept.values()].reverse().find((one) => one.item === item && one.state === "ready");
+      const picture = this.any(item);
       return picture ? miniature(picture.element) : null;
     },
   };

@@ -8,8 +8,9 @@ import { createTone } from "./tone.js";
 
 /**
  * warm: load ahead; stage: make a frame for one; thumbnail: make a small one for lists, which loads once it is in sight;
- * copy: a small one of what is at hand.
- * @typedef {{warm: (item: number, side: number) => void, copy: (item: number) => HTMLElement|null,
+ * copy: a small one of what is at hand; has: whether it is at hand, without a server; hold: make room for so many ahead.
+ * @typedef {{warm: (item: number, side: number) => void, has: (item: number) => boolean, hold: (count: number) => void,
+ *   copy: (item: number) => HTMLElement|null,
  *   stage: (on: {onShown?: () => void, onZoom?: (on: boolean) => void}) => import("./stage.js").Stage,
  *   thumbnail: (item: number, side: number, alt: string) => HTMLElement}} Showing
  */
@@ -22,7 +23,9 @@ export function createShowing(kind) {
     return {
       warm: (item, side) => void pictures.get(item, side),
       stage: (on) => createStage({ pictures, tone, ...on }),
-      copy: pictures.copy,
+      copy: (item) => pictures.copy(item),
+      has: (item) => pictures.any(item) !== null,
+      hold: pictures.hold,
       thumbnail,
     };
   }
@@ -31,6 +34,8 @@ export function createShowing(kind) {
     warm: (item) => void contents.get(item),
     stage: (on) => createReader({ contents, kind, ...on }),
     copy: contents.copy,
+    has: contents.has,
+    hold: contents.hold,
     thumbnail: contents.excerpt,
   };
 }

@@ -56,7 +56,8 @@ export function createStage({ pictures, tone, onShown = () => {}, onZoom = () =>
     const slow = setTimeout(() => item === which && !seen && say(note, "Loading the image…"), 300);
     void picture.ready.then(() => {
       clearTimeout(slow);
-      if (item === which && !seen) present(picture);
+      // without a server, one of another size will do: the window may have been turned since it was loaded
+      if (item === which && !seen) present(picture.state === "failed" ? pictures.any(which) ?? picture : picture);
     });
   }
 

@@ -1,0 +1,92 @@
+"""What to ask, by how much is known: what is typical while labels are few, what is in doubt when they are many.
+
+The most doubtful samples of a model that knows next to nothing are outliers; with ten labels of every class its doubts
+begin to mean something. Doubtful samples are asked for one from each corner of where they lie, never copies of one
+another or of what was asked before, and one in ten questions is put at random.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deepbass.core.acquire import ACQUIRE, Acquire, Acquisition, at_random
+from deepbass.core.belief import Belief
+from deepbass.core.config import Config
+from deepbass.core.labels import Ids, Labels
+from deepbass.core.places import Places
+from deepbass.core.samples import Samples
+from deepbass.core.typical import MOST_CLUSTERS, MOST_POINTS, Points, by_density, k_means
+
+BY_BUDGET = "by-budget"
+TYPICAL_PER_CLASS = 10  # labels, as many as classes times this, that are typical ones
+MOST_AT_A_TIME = 100  # that are chosen with regard to one another
+_DOUBTFUL = 10  # times as many as wanted are taken into account
+_FAIR = 0.1  # share of the questions that are put at random
+
+
+def by_budget(places: Places) -> Acquire:
+    """Make the policy for a pool."""
+
+    def given(labels: Labels) -> Acquisition:
+        def choose(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
+            taken = np.setdiff1d(np.arange(len(labels)), labels.askable)
+            fresh = places.first_of_each(askable, taken)
+            if len(taken) < TYPICAL_PER_CLASS * labels.classes:
+                return more_typical(places.points, taken, fresh, count, rng)
+            fair = at_random(belief, fresh, int(np.floor(_FAIR * count + rng.random())), rng)
+            others = np.setdiff1d(fresh, fair)
+            return np.concatenate([fair, doubtful(places.points, belief, others, count - len(fair), rng)])
+
+        return choose
+
+    def without_labels(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
+        return doubtful(places.points, belief, askable, count, rng)
+
+    return Acquire(without_labels, given=given, most=MOST_AT_A_TIME)
+
+
+def acquisition(config: Config, samples: Samples | None) -> Acquire:
+    """Look up a policy by the name in the configuration; without a pool, what needs one makes do with doubts."""
+    if config.acquire == BY_BUDGET:
+        return ACQUIRE["margin-draw"](config.quantile) if samples is None else by_budget(Places(samples, config.seed))
+    return ACQUIRE[config.acquire](config.quantile)
+
+
+def more_typical(points: Points, taken: Ids, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
+    """Ask for the densest sample of clusters that have fewest taken ones, large clusters first.
+
+    There is a cluster for each that is taken or wanted.
+    """
+    everybody = np.union1d(taken, askable)
+    if len(everybody) > MOST_POINTS:
+        everybody = np.union1d(taken, rng.choice(askable, MOST_POINTS, replace=False))
+    clusters = k_means(points[everybody], min(len(taken) + count, MOST_CLUSTERS, len(everybody)), rng)
+    sizes = np.bincount(clusters)
+    is_taken = np.isin(everybody, taken)
+    there = np.bincount(clusters[is_taken], minlength=len(sizes))
+    free = ~is_taken & np.isin(everybody, askable)
+    chosen: list[int] = []
+    for cluster in np.lexsort((-sizes, there)):
+        members = np.flatnonzero((clusters == cluster) & free)
+        if len(members) and len(chosen) < count:
+            chosen.append(int(everybody[by_density(points[everybody], members)[0]]))
+    return np.array(chosen, dtype=np.int64)
+
+
+def doubtful(points: Points, belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
+    """Ask for the middle of every cluster of the samples whose first class leads least over the second."""
+    lead = belief.about(askable).margin
+    near = askable[np.lexsort((askable, lead))][: _DOUBTFUL * count]
+    if len(near) <= count:
+        return near
+    clusters = k_means(points[near], count, rng)
+    middle = [
+        members[_nearest(points[near[members]])]
+        for members in (np.flatnonzero(clusters == cluster) for cluster in range(clusters.max() + 1))
+    ]
+    return near[np.array(middle, dtype=np.int64)]
+
+
+def _nearest(points: Points) -> int:
+    """Find who is nearest to the mean of all."""
+    return int(((points - points.mean(0)) ** 2).sum(1).argmin())

@@ -1,0 +1,100 @@
+"""Several opinions made one, each weighed by how it did on known labels that it was kept from.
+
+Nothing that is learned from unlabelled samples may be believed without evidence: the same trick wins ten points on one
+kind of data and costs four on another. So every way of learning predicts known labels that it did not see, and its
+weight is what makes these labels most probable (stacking: Wolpert, 1992).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepbass.core.belief import Floats
+from deepbass.core.labels import Classes
+
+PLAIN = 0  # the first opinion: known labels alone
+_LEAST = 0.05  # a share below this is chance, and counts as none
+_PRIOR = 1.0  # labels that each opinion has for it before any is seen
+_ROUNDS = 100
+_TEMPERATURES = np.exp(np.linspace(np.log(0.25), np.log(8.0), 31))
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """How much each opinion counts, and what the evidence for it was."""
+
+    shares_M: Floats  # sum to 1
+    factors_M: Floats  # of each opinion's logits in the sum of all, which is the logits of the one opinion
+    labels: int  # that were kept back
+    right: int  # of them, by the one opinion
+    plain: int  # of them, by the first alone
+
+
+def alike(opinions: int) -> Verdict:
+    """Weigh all opinions alike: there is no evidence."""
+    even_M = np.full(opinions, 1 / opinions)
+    return Verdict(even_M, even_M, 0, 0, 0)
+
+
+def weigh(logits_M_N_C: NDArray[np.floating], labels_N: Classes) -> Verdict:
+    """Weigh opinions about samples by the labels of these, which none of them had seen.
+
+    Each is cooled or heated first until it is as sure as it is right; then shares are those of a mixture under which
+    the labels are most probable. Where all of that predicts them worse than the plain opinion, that one stands alone.
+    """
+    opinions, count = logits_M_N_C.shape[:2]
+    if not count:
+        return alike(opinions)
+    heats_M = np.array([temperature(logits_N_C, labels_N) for logits_N_C in logits_M_N_C])
+    cooled_M_N_C = logits_M_N_C / heats_M[:, None, None]
+    shares_M = _mixture(_of_truth(cooled_M_N_C, labels_N))
+    shares_M = np.where(shares_M < _LEAST, 0.0, shares_M)
+    shares_M /= shares_M.sum()
+    pooled_N_C = np.einsum("m,mnc->nc", shares_M, cooled_M_N_C)
+    heat = temperature(pooled_N_C, labels_N)
+    if _loss(pooled_N_C / heat, labels_N) > _loss(cooled_M_N_C[PLAIN], labels_N):
+        shares_M = np.eye(opinions)[PLAIN]
+        pooled_N_C, heat = cooled_M_N_C[PLAIN], 1.0
+    return Verdict(
+        shares_M,
+        shares_M / (heats_M * heat),
+        count,
+        int((pooled_N_C.argmax(1) == labels_N).sum()),
+        int((logits_M_N_C[PLAIN].argmax(1) == labels_N).sum()),
+    )
+
+
+def temperature(logits_N_C: NDArray[np.floating], labels_N: Classes) -> float:
+    """Find what to divide logits by, so that the labels are most probable; 1 is believed in as much as one label is."""
+    losses = [_loss(logits_N_C / heat, labels_N) + 0.5 * np.log(heat) ** 2 for heat in _TEMPERATURES]
+    return float(_TEMPERATURES[int(np.argmin(losses))])
+
+
+def softmax(logits: NDArray[np.floating]) -> Floats:
+    """Turn logits into probabilities over the last axis."""
+    powers = np.exp(np.asarray(logits, dtype=np.float64) - logits.max(-1, keepdims=True))
+    probs: Floats = powers / powers.sum(-1, keepdims=True)
+    return probs
+
+
+def _mixture(truth_M_N: Floats) -> Floats:
+    """Find the shares of a mixture by expectation maximisation, given what each member gave the truth."""
+    shares_M = np.full(len(truth_M_N), 1 / len(truth_M_N))
+    for _ in range(_ROUNDS):
+        owed_M_N = shares_M[:, None] * truth_M_N
+        shares_M = (owed_M_N / owed_M_N.sum(0)).sum(1) + _PRIOR
+        shares_M /= shares_M.sum()
+    return shares_M
+
+
+def _of_truth(logits_M_N_C: Floats, labels_N: Classes) -> Floats:
+    truth_M_N: Floats = softmax(logits_M_N_C)[:, np.arange(len(labels_N)), labels_N] + 1e-6
+    return truth_M_N
+
+
+def _loss(logits_N_C: NDArray[np.floating], labels_N: Classes) -> float:
+    return -float(np.log(softmax(logits_N_C)[np.arange(len(labels_N)), labels_N] + _TINY).sum())

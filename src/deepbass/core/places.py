@@ -1,0 +1,61 @@
+"""Where samples lie: few numbers for each, and which are copies of one another. Nothing here looks at a label."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from deepbass.core.labels import Ids
+from deepbass.core.randomness import generator
+from deepbass.core.samples import Samples
+from deepbass.core.typical import DIMENSIONS, MOST_POINTS, Points, main_directions
+
+_BYTES = 1 << 28  # of samples that are read at a time
+
+
+class Places:
+    """The places of a pool's samples in its main directions, found when they are first needed."""
+
+    def __init__(self, samples: Samples, seed: int) -> None:
+        self._samples, self._seed = samples, seed
+
+    @cached_property
+    def points(self) -> Points:
+        """One row per sample: the main directions come from a part of a large pool, the places from all of it."""
+        count, wide = len(self._samples), math.prod(self._samples.shape)
+        rng = generator(self._seed, 0, "places")
+        at_a_time = max(1, _BYTES // (4 * wide))
+        most = min(MOST_POINTS, at_a_time)
+        some = np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
+        seen = self._flat(some)
+        centre = seen.mean(0)
+        directions = main_directions(seen - centre, DIMENSIONS, rng) if wide > DIMENSIONS else None
+        points = np.empty((count, DIMENSIONS if directions is not None else wide), dtype=np.float32)
+        for start in range(0, count, at_a_time):
+            ids = np.arange(start, min(start + at_a_time, count))
+            part = self._flat(ids) - centre
+            points[ids] = part if directions is None else part @ directions.T
+        return points
+
+    @cached_property
+    def group(self) -> Ids:
+        """The group of each sample: copies have the same one."""
+        rounded = np.ascontiguousarray(np.round(self.points / _step(self.points)).astype(np.int64))
+        rows = rounded.view(np.dtype((np.void, rounded.shape[1] * 8))).ravel()
+        return np.unique(rows, return_inverse=True)[1].ravel().astype(np.int64)
+
+    def first_of_each(self, ids: Ids, taken: Ids) -> Ids:
+        """Leave out who is a copy of one that is taken, or of one that comes before."""
+        free = ids[~np.isin(self.group[ids], self.group[taken])]
+        return free[np.sort(np.unique(self.group[free], return_index=True)[1])]
+
+    def _flat(self, ids: Ids) -> Points:
+        return self._samples.read(ids).reshape(len(ids), -1)
+
+
+def _step(points: Points) -> float:
+    """Tell how far apart two places may be and still be the same but for rounding."""
+    spread = float(np.abs(points).max(initial=0.0))
+    return spread * 1e-5 if spread > 0 else 1.0

@@ -1,0 +1,292 @@
+"""The front door for those who know scikit-learn: a classifier that learns from few labels and many samples."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepbass.core.config import OWN, WEIGHED, Config
+from deepbass.core.errors import ConfigError, DataError
+from deepbass.core.label_names import name_of_label
+from deepbass.core.labels import UNKNOWN, Answers, Ids, Labels
+from deepbass.core.loop import State, Step, run
+from deepbass.core.own_rules import method_with
+from deepbass.core.randomness import generator
+from deepbass.core.row_map import RowMap
+from deepbass.core.typical import typical
+from deepbass.data.given_labels import GivenLabels, given_labels
+from deepbass.data.in_python import from_python, is_frame, is_sparse
+from deepbass.data.source import is_raw
+from deepbass.exchange.model_folder import fill_model_folder
+from deepbass.exchange.targets import new_folder
+from deepbass.learn.own_network import own_network
+from deepbass.oracle import Answering, AnyOracle
+from deepbass.oracle.nobody import Nobody
+from deepbass.runs.fitted_model import FittedModel
+from deepbass.runs.in_memory import TABLE, Seen, look_at, new_learner, settings_for
+from deepbass.store.names import MODEL_CONFIG_FILE
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import (
+        _check_feature_names,
+        _check_n_features,
+        check_is_fitted,
+        column_or_1d,
+        validate_data,
+    )
+except ImportError as error:
+    raise ConfigError(
+        "DeepBASSClassifier takes scikit-learn 1.6 or newer, which is missing: pip install 'deepbass[sklearn]'."
+    ) from error
+
+NEVER = -1  # in labeled_iter_
+
+
+class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Learn from a few labels and many samples without one; -1, None, NaN or no text marks a sample without a label.
+
+    Samples may be an array or tensor of numbers or of pictures, a data frame, a sparse matrix, a list of texts, of
+    paths of pictures, or of rows (mappings). Network, features and loop are those that `deepbass.run` chooses by
+    itself; all labels that are given are trained on, and nothing is held out or written to disk. With an ``oracle``,
+    rows of ``X`` are asked for while it learns.
+
+    Parameters
+    ----------
+    oracle : who answers, or None to ask nobody: a function of rows that returns labels, an array with a label for every
+        row, a mapping of rows to labels, or an object with ``ask(rows)``.
+    budget : labels in all, those that are given included, after which none is asked for.
+    classes : the labels that there are, where ``y`` does not show them all.
+    features : how a sample becomes what the network sees: see docs/features.md.
+    model : the network: auto, cnn, mlp, linear, a ``torch.nn.Module`` with dropout, or a function of (shape, classes)
+        that makes one.
+    admit, acquire : which guesses are trained on, and what is asked for: a name, or a rule of one's own; None: what
+        suits the data.
+    iterations : of the algorithm; None: what suits the data.
+    settings : further fields of `deepbass.Config`, by name.
+    random_state : an int makes it the same every time.
+
+    Attributes
+    ----------
+    classes_ : the labels that there are.
+    transduction_ : a label for every row of ``X``: the one that is known, else the model's guess.
+    labeled_iter_ : the iteration in which a row's label, or the guess in use, came to be trained on; 0 for labels that
+        were given, -1 for rows without either.
+    termination_condition_ : why it stopped.
+    n_iter_ : how many iterations were made.
+    asked_ : the rows that were asked for, in their order.
+    n_features_in_, feature_names_in_ : of arrays and data frames.
+    config_ : all settings, as they were chosen.
+    """
+
+    def __init__(
+        self,
+        *,
+        oracle: AnyOracle | None = None,
+        budget: int | None = None,
+        classes: Sequence[Any] | None = None,
+        features: str = "auto",
+        model: Any = "auto",
+        admit: Any = None,
+        acquire: Any = None,
+        iterations: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.oracle = oracle
+        self.budget = budget
+        self.classes = classes
+        self.features = features
+        self.model = model
+        self.admit = admit
+        self.acquire = acquire
+        self.iterations = iterations
+        self.settings = settings
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from samples, one row each, and the labels that are known."""
+        if y is None:
+            raise DataError("fit requires y to be passed, but the target y is None: give -1 where there is no label.")
+        samples = self._checked(X, reset=True)
+        given = self._labels(y, len(samples))
+        seen = look_at(samples, self.features)
+        for concern in seen.concerns:
+            warnings.warn(concern, stacklevel=2)
+        own = own_network(self.model, seen.pool.shape, len(given.classes))
+        config = self._config(seen, len(given.rows))
+        rows = seen.pool.row_map
+        who = Nobody() if self.oracle is None else Answering(self.oracle, rows, given.names)
+        labels = self._begin(given, rows)
+        if len(np.unique(labels.answer[labels.known])) < 2 and self.oracle is not None:
+            first = _typical(seen, labels, config)
+            labels = labels.wanted(first).answered(who.ask(first))
+        _check_enough(labels, given)
+        learner = new_learner(config, seen, len(given.classes), own)
+        learner.rehearse()
+        method = method_with(config, acquire=_rule(self.acquire), admit=_rule(self.admit), rows=rows, samples=seen.pool)
+        history = _History(labels)
+        state = run(learner, who, method, State(labels), history.on_step)
+
+        self.classes_ = given.classes
+        self.config_ = config
+        self.n_iter_ = state.iteration
+        self.termination_condition_ = state.ended
+        self.labeled_iter_ = np.full(rows.total, NEVER, dtype=np.int64)
+        self.labeled_iter_[rows.rows] = history.since
+        self.asked_ = rows.rows[np.array(history.asked, dtype=np.int64)]
+        self._model = FittedModel.of(learner, config, seen, len(given.classes), own)
+        self.transduction_ = self._transduced(state.labels, learner.predict(seen.pool), given, rows)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probability of every class, in the order of ``classes_``."""
+        check_is_fitted(self)
+        return self._model.predict(self._checked(X, reset=False))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable class."""
+        probs_N_C = self.predict_proba(X)
+        classes: NDArray[Any] = self.classes_[probs_N_C.argmax(1)]
+        return classes
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model into a new folder, which `deepbass.load` opens; nothing in it is pickled."""
+        check_is_fitted(self)
+        known = int((self.labeled_iter_ == 0).sum()) + len(self.asked_)
+        model = self._model
+        with new_folder(Path(path), force=False, mark=MODEL_CONFIG_FILE) as folder:
+            fill_model_folder(
+                folder,
+                model.config,
+                classes=[name_of_label(class_) for class_ in self.classes_.tolist()],
+                shape=model.shape,
+                pixels=model.pixels,
+                labels=known,
+                iteration=self.n_iter_,
+                weights=model.weights(),
+                extractor=model.extractor,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """Have numbers in rows and columns checked by scikit-learn, in its words; all else is looked at later."""
+        rows = not reset and self._model.features == TABLE
+        held = X if is_sparse(X) else from_python(X, rows=rows)
+        if is_raw(held) and (reset or rows or not is_frame(X)):
+            if is_frame(X):
+                _check_feature_names(self, X, reset=reset)
+                _check_n_features(self, X, reset=reset)
+            return held
+        if isinstance(held, np.ndarray) and held.ndim > 2 and held.dtype.kind in "biuf":
+            return held
+        numbers = validate_data(
+            self, X, reset=reset, accept_sparse=True, dtype="numeric", ensure_min_samples=2 if reset else 1
+        )
+        return from_python(numbers)
+
+    def _labels(self, y: Any, samples: int) -> GivenLabels:
+        labels = column_or_1d(y, warn=True)
+        if len(labels) != samples:
+            raise DataError(f"X has {samples} samples, but y has {len(labels)} labels: give one for each.")
+        given = given_labels(labels, self.classes)
+        if len(given.rows):
+            known = labels[given.rows]
+            check_classification_targets(known if known.dtype != object else np.array(known.tolist()))
+        return given
+
+    def _begin(self, given: GivenLabels, rows: RowMap) -> Labels:
+        there = np.isin(given.rows, rows.rows)  # what cannot be read cannot be learned from
+        labels = Labels.none(len(rows.rows), max(1, len(given.classes)))
+        return labels.answered(Answers(rows.ids(given.rows[there]), given.numbers[there]))
+
+    def _config(self, seen: Seen, known: int) -> Config:
+        named = {"iterations": self.iterations, "budget": self.budget}
+        chosen: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+        for name in ("model", "admit", "acquire"):
+            value = getattr(self, name)
+            if value is not None and not (name == "model" and value == "auto"):
+                chosen[name] = value if isinstance(value, str) else OWN
+        if self.oracle is None:
+            chosen["acquire"] = "none"
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        config = settings_for(seen, {**(self.settings or {}), **chosen, "seed": int(seed), "initial": max(1, known)})
+        if self.oracle is None and known == len(seen.pool) and self.admit is None:  # there is nothing to guess
+            config = replace(config, admit="none")
+        solved = config.admit == "none" or (config.admit == WEIGHED and config.model == "linear")
+        if config.acquire == "none" and solved and self.iterations is None:  # nothing would change any more
+            config = replace(config, iterations=0)
+        return config
+
+    def _transduced(
+        self, labels: Labels, probs_N_C: NDArray[np.float64], given: GivenLabels, rows: RowMap
+    ) -> NDArray[Any]:
+        known = labels.answer != UNKNOWN
+        numbers = np.where(known, labels.answer, probs_N_C.argmax(1))
+        if rows.same:
+            classes: NDArray[Any] = given.classes[numbers]
+            return classes
+        whole = np.full(rows.total, None, dtype=object)  # of what cannot be read, nothing is known
+        whole[rows.rows] = given.classes[numbers]
+        return whole
+
+
+class _History:
+    """Since which iteration every sample is trained on, and what was asked for."""
+
+    def __init__(self, labels: Labels) -> None:
+        self.since: Ids = np.where(labels.answer != UNKNOWN, 0, NEVER)
+        self.asked: list[int] = []
+
+    def on_step(self, step: Step) -> None:
+        """Take up a finished iteration."""
+        labels = step.state.labels
+        used = (labels.answer != UNKNOWN) | (labels.guess != UNKNOWN)
+        answered = np.isin(np.arange(len(used)), step.answers.ids)
+        fresh = used & ((self.since == NEVER) | answered)
+        self.since = np.where(used, np.where(fresh, step.state.iteration, self.since), NEVER)
+        self.asked += step.asked.tolist()
+
+
+def _typical(seen: Seen, labels: Labels, config: Config) -> Ids:
+    """Choose what to ask for while there is nothing to learn from."""
+    rng = generator(config.seed, 0, "initial labels")
+    askable = labels.askable
+    left = config.ask_count if config.budget is None else config.budget - labels.spent
+    count = min(max(left, 0), max(config.ask_count, 2 * labels.classes), len(askable))
+    return askable[typical(seen.pool.read(askable), count, rng)]
+
+
+def _check_enough(labels: Labels, given: GivenLabels) -> None:
+    met = np.unique(labels.answer[labels.known])
+    if len(met) >= 2:
+        return
+    what = f"of one class only ({given.names[met[0]]!r})" if len(met) else "not there"
+    raise DataError(
+        f"The labels that are known are {what}: at least two classes are needed to tell apart. -1, None, NaN and no "
+        "text mark samples without a label; if one of them is a class of yours, rename it."
+    )
+
+
+def _rule(part: Any) -> Any:
+    return None if part is None or isinstance(part, str) else part
+
+
+__all__ = ["DeepBASSClassifier"]
