@@ -45,6 +45,7 @@ _KNOWN = 3_000  # presentations of known labels in an epoch
 _FIRST = 60_000  # in the initial training
 _GUESSES = 12_000  # in an epoch, of pictures of 28 x 28 pixels; of larger ones fewer
 _ON_PICTURES: dict[str, Any] = {
+    "confidence": 0.95,
     "start": "typical",
     "ask_every": 1,
     "acquire": "margin-draw",
