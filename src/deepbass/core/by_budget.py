@@ -1,8 +1,8 @@
 """What to ask, by how much is known: what is typical while labels are few, what is in doubt when they are many.
 
 The most doubtful samples of a model that knows next to nothing are outliers; with some labels of every class its doubts
-begin to mean something. Copies of one another, or of what was asked before, are never asked for, and one in ten questions
-is put at random.
+begin to mean something. Copies of one another, or of what was asked before, are never asked for, and one in ten
+questions is put at random.
 """
 
 from __future__ import annotations
