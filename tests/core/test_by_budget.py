@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deepbass.core.belief import BeliefSum
-from deepbass.core.by_budget import BY_BUDGET, TYPICAL_PER_CLASS, acquisition, by_budget
+from deepbass.core.by_budget import BY_BUDGET, TYPICAL_PER_CLASS, acquisition, by_budget, fair_share
 from deepbass.core.config import Config
 from deepbass.core.labels import Answers, Labels
 from deepbass.core.places import Places
@@ -45,6 +45,17 @@ def test_many_labels_ask_for_doubts_and_one_in_ten_at_random() -> None:
     inside = np.isin(doubtful, labels.askable[np.argsort(margins[labels.askable])[:50]])
     assert 0.8 < inside.mean() < 0.97
     assert len(set(doubtful.tolist())) > 60  # a draw, not the same ten every time
+
+
+def test_more_is_left_to_chance_while_a_class_was_hardly_met() -> None:
+    def with_counts(first: int, second: int) -> Labels:
+        ids = np.arange(first + second)
+        return Labels.none(100, 2).answered(Answers(ids, (ids >= first).astype(np.int64)))
+
+    assert fair_share(Labels.none(100, 2)) == fair_share(with_counts(20, 2)) == 0.1
+    assert fair_share(with_counts(20, 0)) == 1.0
+    assert fair_share(with_counts(19, 1)) == 0.95
+    assert fair_share(with_counts(1, 1)) == 0.5
 
 
 @pytest.mark.parametrize("labels_known", [2, 30])
