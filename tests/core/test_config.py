@@ -12,8 +12,8 @@ import pytest
 
 from deepbass.cli.settings_table import renew
 from deepbass.core.acquire import ACQUIRE
-from deepbass.core.by_budget import BY_BUDGET
 from deepbass.core.admit import ADMIT
+from deepbass.core.by_budget import BY_BUDGET
 from deepbass.core.config import OWN, PEOPLE, Config, RunSettings
 from deepbass.core.errors import ConfigError
 from deepbass.core.loop import Method
