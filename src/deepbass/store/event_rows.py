@@ -16,6 +16,9 @@ from deepbass.core.npy import read_array
 INITIAL = "initial"  # the source of labels that were known at the start
 BY_CLASS = ("recall",)  # metrics of which there is one number per class, None where a class has none
 
+# what known labels say about parts of the method, as core/guard.py writes it down
+EVIDENCE = {"evidence": [{"what": str, "labels": int, "right": float, "plain": float, "weight": float}]}
+
 
 class QuestionRow(NamedTuple):
     """A sample that was asked for."""
@@ -41,7 +44,7 @@ class StepRow(NamedTuple):
     """A finished iteration: what was measured and how long its parts took."""
 
     iteration: int
-    metrics: dict[str, Any]  # numbers, or None where there is none; lists of these by class
+    metrics: dict[str, Any]  # numbers, or None where there is none; lists by class, and of evidence
     seconds: dict[str, float]
     at: str
 
@@ -51,8 +54,9 @@ class StepRow(NamedTuple):
         with decoding(f"iteration {iteration}", "step", "Restore the run from a copy.", StoreError):
             number = (float, type(None))
             numbers = read_json(metrics, {"*": object})
+            lists: dict[str, Any] = {**dict.fromkeys(BY_CLASS, [number]), **EVIDENCE}
             for name, value in numbers.items():
-                check(value, [number] if name in BY_CLASS and value is not None else number, name)
+                check(value, lists[name] if name in lists and value is not None else number, name)
             return cls(iteration, numbers, read_json(seconds, {"*": float}), at)
 
 
