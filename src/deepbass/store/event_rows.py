@@ -54,7 +54,7 @@ class StepRow(NamedTuple):
         with decoding(f"iteration {iteration}", "step", "Restore the run from a copy.", StoreError):
             number = (float, type(None))
             numbers = read_json(metrics, {"*": object})
-            lists: dict[str, Any] = {**dict.fromkeys(BY_CLASS, [number]), **EVIDENCE}
+            lists: dict[str, Any] = {**{name: [number] for name in BY_CLASS}, **EVIDENCE}
             for name, value in numbers.items():
                 check(value, lists[name] if name in lists and value is not None else number, name)
             return cls(iteration, numbers, read_json(seconds, {"*": float}), at)
