@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from deepbass.core.errors import StoreError
-from deepbass.core.guard import Evidence
 from deepbass.core.labels import NO_ANSWERS, NO_IDS
 from deepbass.store import Events, RunDir
 from deepbass.store.names import LABELS_FILE, LEARNER_FILE, RUN_DB_FILE, RUN_FILE
@@ -97,7 +96,6 @@ def test_a_view_of_the_users_own_does_no_harm_but_a_trigger_of_ours_that_is_gone
         ("metrics", "[" * 3000, "iteration 0 is not a readable step"),
         ("metrics", '{"known": %s}' % ("9" * 5000), "iteration 0 is not a readable step"),
         ("metrics", '{"known": "2"}', "known = '2' is not a number or null"),
-        ("metrics", '{"evidence": [{"what": "guesses", "labels": 2}]}', r"evidence\[0\]\.right is missing"),
         ("seconds", '{"train": null}', "train = None is not a number"),
     ],
 )
@@ -109,13 +107,6 @@ def test_numbers_that_are_none_are_refused(run: Path, column: str, value: str, m
         db.execute(trigger)
     with RunDir.open(run, lock=False) as opened, pytest.raises(StoreError, match=message):
         opened.events.steps()
-
-
-def test_evidence_is_read_as_it_was_written(run: Path) -> None:
-    evidence = [Evidence("pseudo-labels", 12, 11.0, 10.0, 0.5).as_dict()]
-    with RunDir.open(run) as opened:
-        opened.events.commit_step(1, {"evidence": evidence}, {}, NO_IDS, NO_ANSWERS, "simulated")
-        assert opened.events.steps()[-1].metrics == {"evidence": evidence}
 
 
 @pytest.mark.parametrize("value", [b"", b"no array", b"\x93NUMPY\1\0"])

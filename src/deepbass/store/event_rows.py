@@ -16,9 +16,6 @@ from deepbass.core.npy import read_array
 INITIAL = "initial"  # the source of labels that were known at the start
 BY_CLASS = ("recall",)  # metrics of which there is one number per class, None where a class has none
 
-# what known labels say about parts of the method, as core/guard.py writes it down
-EVIDENCE = {"evidence": [{"what": str, "labels": int, "right": float, "plain": float, "weight": float}]}
-
 
 class QuestionRow(NamedTuple):
     """A sample that was asked for."""
@@ -44,7 +41,7 @@ class StepRow(NamedTuple):
     """A finished iteration: what was measured and how long its parts took."""
 
     iteration: int
-    metrics: dict[str, Any]  # numbers, or None where there is none; lists by class, and of evidence
+    metrics: dict[str, Any]  # numbers, or None where there is none; lists of these by class
     seconds: dict[str, float]
     at: str
 
@@ -54,9 +51,8 @@ class StepRow(NamedTuple):
         with decoding(f"iteration {iteration}", "step", "Restore the run from a copy.", StoreError):
             number = (float, type(None))
             numbers = read_json(metrics, {"*": object})
-            lists: dict[str, Any] = {**{name: [number] for name in BY_CLASS}, **EVIDENCE}
             for name, value in numbers.items():
-                check(value, lists[name] if name in lists and value is not None else number, name)
+                check(value, [number] if name in BY_CLASS and value is not None else number, name)
             return cls(iteration, numbers, read_json(seconds, {"*": float}), at)
 
 
