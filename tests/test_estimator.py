@@ -84,7 +84,8 @@ def test_all_labels_are_used_and_nothing_is_written(tmp_path: Path, monkeypatch:
     model = DeepBASSClassifier(random_state=0).fit(X, y)
     assert (model.labeled_iter_ == 0).sum() == 15
     assert list(tmp_path.iterdir()) == []
-    assert (model.config_.admit, model.n_iter_) == ("weighed", 0)  # solved in one step
+    assert (model.config_.admit, model.n_iter_) == ("weighed", 1)  # solved in one step
+    assert set(model.labeled_iter_[15:]) == {1}  # and the others have their say in it
     assert DeepBASSClassifier(random_state=0).fit(X, np.arange(60) % 3).config_.admit == "none"  # nothing to guess
 
 

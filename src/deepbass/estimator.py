@@ -248,9 +248,11 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         config = settings_for(seen, {**(self.settings or {}), **chosen, "seed": int(seed), "initial": max(1, known)})
         if self.oracle is None and known == len(seen.pool) and self.admit is None:  # there is nothing to guess
             config = replace(config, admit="none")
-        solved = config.admit == "none" or (config.admit == WEIGHED and config.model == "linear")
-        if config.acquire == "none" and solved and self.iterations is None:  # nothing would change any more
-            config = replace(config, iterations=0)
+        if config.acquire == "none" and self.iterations is None:  # what is solved does not change any more
+            if config.admit == "none":
+                config = replace(config, iterations=0)
+            elif config.admit == WEIGHED and config.model == "linear":
+                config = replace(config, iterations=1)  # which learns from the pool
         return config
 
     def _transduced(
