@@ -25,7 +25,7 @@ PYTHON_IS_NEW := $(PYTHON) -c 'import sys; sys.exit("deepbass needs Python 3.11 
 .PHONY: demo demo-photos demo-texts test test-lowest check check-js bench bench-web bench-photos compare slow clean
 
 demo: $(READY)
-	$(BIN)/deepbass run mnist --preset quick
+	$(BIN)/deepbass run mnist
 
 demo-photos: $(READY)
 	$(BIN)/deepbass run cifar-10 --pool 3000

@@ -250,12 +250,15 @@ WRONG_CALLS: dict[str, tuple[BadInput, str]] = {
     "unknown preset": (lambda tmp: ["run", "toy", "--preset", "fast"], "paper, quick"),
     "unknown device": (lambda tmp: ["run", "toy", "--device", "tpu"], "auto, cpu, cuda, mps"),
     "absent device": (lambda tmp: ["run", "toy", "--device", "mps"], "not available here"),
-    "unknown model": (lambda tmp: ["run", "toy", "--model", "vgg"], "auto, cnn, mlp"),
+    "unknown model": (lambda tmp: ["run", "toy", "--model", "vgg"], "auto, cnn, small-cnn, mlp"),
     "unknown setting": (lambda tmp: ["run", "toy", "--set", "sed=1"], "Did you mean 'seed'"),
     "no setting": (lambda tmp: ["run", "toy", "--set", "seed"], "name=value"),
     "no share": (lambda tmp: ["run", "digits", "--validation", "much"], "2% or 0.02"),
     "no settings file": (lambda tmp: ["run", "toy", "--config", tmp / "none.toml"], "Cannot read the configuration"),
-    "a class with no initial label": (lambda tmp: ["run", "digits", "--initial", 9], "class with no initial label"),
+    "a class with no initial label": (
+        lambda tmp: ["run", "digits", "--initial", 9, "--start", "balanced"],
+        "class with no initial label",
+    ),
     "fewer samples than labels": (lambda tmp: ["run", "toy", "--initial", 5000], "only 1000"),
     "labels outside the classes": (
         lambda tmp: ["run", arrays(tmp / "a.npz", X_val=np.zeros((2, 3)), y_val=np.array([0, 7]))],

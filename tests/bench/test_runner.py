@@ -128,6 +128,16 @@ def test_a_cell_that_fails_is_kept_with_its_reason_and_the_others_go_on(results:
     assert run_matrix([wrong, right], results).failed == 1  # tried again, no other way
 
 
+def test_cells_of_one_process_that_one_of_them_ended_are_taken_up_by_another(results: Results) -> None:
+    first, wrong, last = cell("first", iterations=1), cell("wrong", initial=5_000), cell("last", iterations=1)
+    ended: list[str] = []
+    audience = Audience(on_end=lambda one, record: ended.append(f"{one.row} {record.status}"))
+    progress = run_matrix([first, wrong, last], results, audience=audience, together=lambda one: one.run)
+    assert (progress.finished, progress.failed, progress.share) == (2, 1, 1.0)
+    assert ended == [f"first {FINISHED}", f"wrong {FAILED}", f"last {FINISHED}"]
+    assert results.read(wrong) is not None
+
+
 def test_a_worker_that_is_killed_is_a_failed_cell_and_is_tried_again(results: Results) -> None:
     one = cell(iterations=LONG)
     killed: list[int] = []

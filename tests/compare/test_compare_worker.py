@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import subprocess
 import sys
 import time
@@ -16,6 +17,8 @@ from deepbass.bench.cells import CellResult
 from deepbass.bench.results import COMPARE, Results
 from deepbass.bench.worker import run_cell
 from deepbass.compare.compare_worker import draw_labels, finish_method, plain_task
+from deepbass.compare.methods import METHODS
+from deepbass.compare.plan import look_at_data, make_plan
 from deepbass.core.config import Config
 from deepbass.core.labels import UNKNOWN
 from deepbass.data.load import Data, from_arrays
@@ -81,6 +84,26 @@ def test_every_method_gets_as_many_labels_as_it_is_said_to(tmp_path: Path) -> No
     assert supervised is not None
     assert {supervised.config[name] for name in ("admit", "acquire")} == {"none"}
     assert supervised.config["start"] == "random"
+
+
+def test_texts_of_a_table_are_compared_on_the_same_features(tmp_path: Path) -> None:
+    file = tmp_path / "messages.csv"
+    with file.open("w", newline="", encoding="utf-8") as opened:
+        table = csv.writer(opened)
+        table.writerow(["said", "kind"])
+        for number in range(120):
+            spam = number % 3 == 0
+            table.writerow([f"{'win cash now' if spam else 'see you at lunch'} {number}", "spam" if spam else "ham"])
+    settings = {"text": "said", "target": "kind", "features": "words"}
+    facts = look_at_data(str(file), settings, 0)
+    methods = [METHODS[name] for name in ("logistic-regression", "deepbass")]
+    plan = make_plan(str(file), facts, (20,), methods, 1, 0, settings)
+    results = Results.make(tmp_path / "results", COMPARE)
+    for cell in plan.cells():
+        record = run_cell(cell, results, finish=finish_method)
+        assert record.accuracy is not None
+        assert record.accuracy > 0.9, cell.key
+        assert record.labels == int(cell.tier)
 
 
 def test_killed_with_signal_9_and_run_again_equals_not_being_killed(tmp_path: Path) -> None:

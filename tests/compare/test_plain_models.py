@@ -15,7 +15,7 @@ NAMES = ("commonest", *LEARNING)
 def blobs(rng: np.random.Generator, count: int, classes: int = 3) -> tuple[np.ndarray, Classes]:
     y = rng.integers(0, classes, count)
     X = rng.normal(size=(count, 5)).astype(np.float32)
-    X[:, 0] += 6.0 * y
+    X[:, [0, 2, 3]] += 6.0 * y[:, None]
     return X * np.array([1, 100, 1, 1, 1e-3], dtype=np.float32), y  # columns of unlike size
 
 

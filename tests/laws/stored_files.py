@@ -21,6 +21,8 @@ import deepbass
 from deepbass.api import load_model
 from deepbass.bench.results import Results
 from deepbass.cli.set_option import from_words
+from deepbass.compare.compare_page import write_comparison
+from deepbass.compare.standing import read_outcome
 from deepbass.core.config import Config
 from deepbass.data.load import load
 from deepbass.exchange.imports import import_labels
@@ -54,6 +56,8 @@ from deepbass.store.names import (
     SESSION_FILE,
 )
 from deepbass.store.rundir import RunDir
+from tests.compare.made_up import comparison
+from tests.compare.made_up import write as write_comparison_results
 from tests.label.projects import begin_model, commit, make_images, make_project, make_ranking, say
 from tests.laws.data_files import Kind, in_all_ways
 from tests.laws.mutate import BINARY, JSON, TEXT, Mutate
@@ -254,6 +258,21 @@ def results(folder: Path, name: str) -> Kind:
     return Kind([path.read_bytes()], path, read, JSON)
 
 
+def comparison_plan(folder: Path) -> Kind:
+    """Damage what a comparison says that it is about."""
+    plan = comparison()
+    whole = write_comparison_results(folder / "comparison", plan, lambda method, labels, run: 0.5 + 0.1 * run)
+    reports = count()
+
+    def read() -> None:
+        outcome = read_outcome(Results.open(whole))
+        if next(reports) % REPORTS == 0:
+            write_comparison(whole, outcome)
+
+    path = whole / MATRIX_FILE
+    return Kind([path.read_bytes()], path, read, JSON)
+
+
 def settings(folder: Path) -> Kind:
     path = folder / "run.toml"
     whole = (
@@ -343,6 +362,7 @@ STORED_FILES: dict[str, Callable[[Path, Request], Kind]] = {
     RANKING_FILE: lambda folder, _: project(folder, RANKED, BINARY),
     MATRIX_FILE: lambda folder, _: results(folder, MATRIX_FILE),
     "cell": lambda folder, _: results(folder, "semi-supervised.00.json"),
+    "comparison": lambda folder, _: comparison_plan(folder),
     "toml": lambda folder, _: settings(folder),
     "--set": lambda folder, _: words(folder),
     "labels csv": lambda folder, _: labels(folder, ".csv", TABLE),

@@ -35,7 +35,7 @@ def test_in_the_small_cnn_dropout_follows_pooling_and_its_last_layer_stays_small
     kinds = [type(layer) for layer in layers]
     assert nn.Dropout in kinds
     assert all(kinds[place - 1] is nn.MaxPool2d for place, kind in enumerate(kinds) if kind is nn.Dropout)
-    assert parameters(layers[-1]) < 10_000
+    assert parameters(layers[-1]) < 25_000
     assert stages_of(nn.Sequential(*layers), (3, side, side)) is not None  # the kernel can run it
 
 

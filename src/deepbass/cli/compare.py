@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deepbass.cli.output import INTERRUPTED, Folder, Json, console, errors, print_json, say
+from deepbass.cli.output import INTERRUPTED, Folder, Json, console, errors, say
 from deepbass.cli.set_option import from_words
 from deepbass.core.errors import ConfigError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deepbass.bench.progress import MatrixProgress
     from deepbass.bench.results import Results
     from deepbass.compare.plan import Comparison, DataFacts
+    from deepbass.compare.standing import Outcome
 
 
 def compare(
@@ -183,29 +184,12 @@ def _run(plan: Comparison, results: Results, workers: int, folder: Path | None) 
         )
 
 
-def _finish(progress: MatrixProgress, outcome: Any, where: Path, page: Path, table: Path, as_json: bool) -> None:
+def _finish(progress: MatrixProgress, outcome: Outcome, where: Path, page: Path, table: Path, as_json: bool) -> None:
     from deepbass.bench.text_table import plain_text
+    from deepbass.cli.display_matrix import finish_matrix
     from deepbass.compare.compare_tables import as_plain_values, headline, worth
 
-    done = progress.finished + progress.finished_before
-    failed = f", {progress.failed} failed: the same command tries them again" if progress.failed else ""
-    say(f"{done} of {progress.cells} cells finished{failed}.", style="bold red" if failed else "bold green")
     for each in worth(outcome):
         say(plain_text(each))
     say(f"{headline(outcome)}.", style="bold")
-    say(f"Report: {page}")
-    say(f"Tables: {table}")
-    if as_json:
-        print_json(
-            {
-                "path": str(where),
-                "report": str(page),
-                "tables": str(table),
-                "cells": progress.cells,
-                "finished": done,
-                "failed": progress.failed,
-                **as_plain_values(outcome),
-            }
-        )
-    if progress.failed:
-        raise typer.Exit(1)
+    finish_matrix(progress, where, page, table, as_json, as_plain_values(outcome))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
+import typer
 from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -15,6 +18,7 @@ from rich.text import Text
 from deepbass.bench.cells import Cell, CellResult
 from deepbass.bench.progress import Going, MatrixProgress
 from deepbass.cli.display import clock, stacked
+from deepbass.cli.output import print_json, say
 
 _LINE_SECONDS = 60.0  # between two lines where there is no terminal
 
@@ -70,6 +74,31 @@ class MatrixDisplay:
         return stacked(
             Text(_summary(progress), style="bold"), ProgressBar(1.0, completed=progress.share, width=50), table
         )
+
+
+def finish_matrix(
+    progress: MatrixProgress, path: Path, page: Path, table: Path, as_json: bool, more: Mapping[str, Any] | None = None
+) -> None:
+    """Say what came of a matrix and where its pages are; end with an error if a cell failed."""
+    done = progress.finished + progress.finished_before
+    failed = f", {progress.failed} failed: the same command tries them again" if progress.failed else ""
+    say(f"{done} of {progress.cells} cells finished{failed}.", style="bold red" if failed else "bold green")
+    say(f"Report: {page}")
+    say(f"Tables: {table}")
+    if as_json:
+        print_json(
+            {
+                "path": str(path),
+                "report": str(page),
+                "tables": str(table),
+                "cells": progress.cells,
+                "finished": done,
+                "failed": progress.failed,
+                **(more or {}),
+            }
+        )
+    if progress.failed:
+        raise typer.Exit(1)
 
 
 def _summary(progress: MatrixProgress) -> str:

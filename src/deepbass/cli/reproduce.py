@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from deepbass.cli.output import INTERRUPTED, Folder, Json, console, errors, print_json, say
+from deepbass.cli.output import INTERRUPTED, Folder, Json, console, errors, say
 from deepbass.core.errors import ConfigError
 
 
@@ -44,7 +44,7 @@ def reproduce(
 
         from deepbass.bench.results import Results
         from deepbass.bench.runner import Audience, run_matrix
-        from deepbass.cli.display_matrix import MatrixDisplay
+        from deepbass.cli.display_matrix import MatrixDisplay, finish_matrix
         from deepbass.paper.results_page import write_matrix_report
         from deepbass.runs.interrupt import term_like_ctrl_c
 
@@ -58,21 +58,4 @@ def reproduce(
             say("Stopped. Every finished iteration is saved; the same command goes on from there.")
             raise typer.Exit(INTERRUPTED) from None
         page, table = write_matrix_report(out)
-        done = progress.finished + progress.finished_before
-        failed = f", {progress.failed} failed: the same command tries them again" if progress.failed else ""
-        say(f"{done} of {progress.cells} cells finished{failed}.", style="bold red" if failed else "bold green")
-        say(f"Report: {page}")
-        say(f"Tables: {table}")
-        if as_json:
-            print_json(
-                {
-                    "path": str(out),
-                    "report": str(page),
-                    "tables": str(table),
-                    "cells": progress.cells,
-                    "finished": done,
-                    "failed": progress.failed,
-                }
-            )
-        if progress.failed:
-            raise typer.Exit(1)
+        finish_matrix(progress, out, page, table, as_json)

@@ -9,9 +9,9 @@ from deepbass.bench.text_table import LEFT, RIGHT, Table
 from deepbass.compare.methods import METHODS, OURS
 from deepbass.compare.plan import EVERY_LABEL
 from deepbass.compare.saving import ABOUT, Saving
-from deepbass.compare.standing import ACCURACY, BALANCED, BELOW, MEASURES, Outcome, Spread, Standing
+from deepbass.compare.standing import ABOVE, ACCURACY, BALANCED, BELOW, MEASURES, ONE_RUN, Outcome, Spread, Standing
 from deepbass.core.quality import is_uneven
-from deepbass.report.words import SPACE, percent, signed
+from deepbass.report.words import SPACE, duration, percent, signed
 
 NONE = "–"
 NOTHING = "Nothing was run yet: deepbass compare fills this page."
@@ -34,12 +34,16 @@ def headline(outcome: Outcome) -> str:
     if below:
         where = " and ".join(f"{standing.labels:,}" for standing in below)
         return f"On {outcome.plan.data} plain does better with {where} labels"
-    best = max(standings, key=lambda standing: standing.saved.factor)
-    times = f"{best.saved.bound}{SPACE if best.saved.bound else ''}{best.saved.factor:.1f}"
-    return (
-        f"On {outcome.plan.data} with {best.labels:,} labels: {percent(best.ours.mean)}, where plain has "
-        f"{percent(best.theirs.mean)} and needs {times} times as many for the same"
+    above = [standing for standing in standings if standing.verdict in (ABOVE, ONE_RUN)]
+    best = max(above or standings, key=lambda standing: standing.saved.factor)
+    measure = "balanced accuracy " if main_measure(outcome) == BALANCED else ""
+    said = (
+        f"with {best.labels:,} labels: {measure}{percent(best.ours.mean)}, where plain has {percent(best.theirs.mean)}"
     )
+    if best.saved.factor <= 1 or not above:
+        return f"On {outcome.plan.data} no better than plain; {said}"
+    at_least = "at least " if best.saved.bound else ""
+    return f"On {outcome.plan.data} {said} and needs {at_least}{best.saved.factor:.1f} times as many for the same"
 
 
 def main_measure(outcome: Outcome) -> str:
@@ -62,9 +66,9 @@ def status(outcome: Outcome) -> str:
     finished = [record for runs in outcome.finished.values() for record in runs.values()]
     if not finished and not outcome.failed:
         return NOTHING
-    hours = sum(sum(record.seconds.values()) for record in finished) / 3600
+    spent = sum(sum(record.seconds.values()) for record in finished)
     return (
-        f"{counted_runs(len(finished))} finished in {hours:,.1f} hours of computing, {len(outcome.failed)} failed, "
+        f"{counted_runs(len(finished))} finished in {duration(spent)} of computing, {len(outcome.failed)} failed, "
         f"{outcome.missing} to be done."
     )
 

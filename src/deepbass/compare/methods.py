@@ -36,6 +36,7 @@ class ComparedMethod:
     settings: Settings | None = None  # of a run: by number of labels, what the user set, and what the data is
     preset: str = AUTO
     every_label: bool = False  # trained on all labels of the pool, whatever the budget
+    every_class: bool = False  # begins with labels of every class, and so cannot do with fewer
 
     @property
     def asks(self) -> bool:
@@ -81,7 +82,7 @@ _ALL = (
     ComparedMethod("label-spreading", "scikit-learn's LabelSpreading over nearest neighbours, by cross-validation"),
     ComparedMethod("supervised", "our network on random labels alone: no guesses, no questions", _supervised),
     ComparedMethod("random-questions", "the default with questions drawn at random", _random_questions),
-    ComparedMethod("paper", "the paper's algorithm, on the same features", _paper, preset="paper"),
+    ComparedMethod("paper", "the paper's algorithm, on the same features", _paper, preset="paper", every_class=True),
     ComparedMethod(OURS, "the default: preset auto, with as many labels in all", _ours),
     ComparedMethod("all-labels", "our network on every label of the pool", _all_labels, every_label=True),
 )

@@ -13,6 +13,7 @@ import numpy as np
 from deepbass.bench.cells import Cell
 from deepbass.bench.cost import CellWork
 from deepbass.compare.methods import METHODS, PLAIN, SET_HERE, ComparedMethod
+from deepbass.core.checked_json import check
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.labels import UNKNOWN
@@ -23,6 +24,7 @@ from deepbass.runs.featurise import Featuriser, OnShare
 EVERY_LABEL = "all"  # the tier of cells that are trained on all labels of the pool
 _FEWER, _MORE = 0.5, (2.0, 4.0)  # times the smallest and the largest budget, that plain gets besides
 _FILE_NAME = re.compile(r"[^\w.-]+")
+_MOST, _MOST_CELLS = 2**53, 100_000  # labels, and numbers of labels times runs
 
 # what a plan in matrix.json has to hold
 PLAN_FIELDS = {
@@ -76,15 +78,19 @@ class Comparison:
         """List how many labels a method is run with."""
         if METHODS[method].every_label:
             return [EVERY_LABEL]
+        if METHODS[method].every_class:
+            return [str(labels) for labels in self.labels if labels >= self.classes]
         return [str(labels) for labels in (self.plain_labels if method in PLAIN else self.labels)]
 
     def as_dict(self) -> dict[str, Any]:
         """List all fields, ready for JSON."""
-        return asdict(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
     def of(cls, plan: Mapping[str, Any]) -> Comparison:
-        """Take up what was written down."""
+        """Take up what was written down; a ValueError says what is wrong with it."""
+        check(plan, PLAN_FIELDS)
+        _check_sizes(plan)
         named = {name: plan[name] for name in PLAN_FIELDS}
         lists = {name: tuple(value) for name, value in named.items() if isinstance(value, list)}
         return cls(**{**named, **lists})
@@ -157,7 +163,10 @@ def make_plan(
         notes.append(
             f"{possible[0]:,} labels are fewer than the {facts.classes} classes: some will never have been met"
         )
-    names = tuple(method.name for method in methods)
+    listed = list(methods)
+    names = tuple(method.name for method in listed)
+    if possible[0] < facts.classes and (begins := [method.name for method in listed if method.every_class]):
+        notes.append(f"{', '.join(begins)} begins with a label of every class, and is left out where there are fewer")
     return Comparison(
         facts.name, source, dict(settings), seed, possible, plain_budgets(possible, facts.pool), names, runs,
         facts.pool, facts.validation, facts.classes, facts.commonest, facts.features, tuple(notes),
@@ -190,9 +199,10 @@ def file_name(data: str) -> str:
 
 def with_methods(plan: Comparison, before: Mapping[str, Any] | None) -> Comparison:
     """Keep the methods of an earlier call with the same data and settings, so that a page shows all there is."""
-    if before is None:
+    try:
+        earlier = Comparison.of(before or {})
+    except ValueError:  # nothing was written down yet, or it is damaged and written anew
         return plan
-    earlier = Comparison.of(before)
     if (earlier.source, dict(earlier.settings), earlier.seed) != (plan.source, dict(plan.settings), plan.seed):
         return plan
     wanted = {*plan.methods, *earlier.methods}
@@ -203,6 +213,18 @@ def with_methods(plan: Comparison, before: Mapping[str, Any] | None) -> Comparis
         methods=tuple(name for name in METHODS if name in wanted),
         runs=max(plan.runs, earlier.runs),
     )
+
+
+def _check_sizes(plan: Mapping[str, Any]) -> None:
+    """Refuse a plan that no command of ours has made."""
+    labels = [*plan["labels"], *plan["plain_labels"]]
+    if not plan["labels"] or any(name not in METHODS for name in plan["methods"]):
+        raise ValueError("it compares nothing that is known here")
+    if min(labels) < 1 or max(labels) > _MOST or not 1 <= plan["runs"] * len(labels) <= _MOST_CELLS:
+        raise ValueError("it has other budgets or runs than there can be")
+    counts = [plan[name] for name in ("pool", "validation", "classes")]
+    if min(counts) < 1 or max(counts) > _MOST or not 0 <= plan["commonest"] <= 1 or not 0 <= plan["seed"] < 2**62:
+        raise ValueError("it is about data that there cannot be")
 
 
 def _warnings(data: Data) -> list[str]:

@@ -1,8 +1,8 @@
 """What to ask, by how much is known: what is typical while labels are few, what is in doubt when they are many.
 
-The most doubtful samples of a model that knows next to nothing are outliers; with ten labels of every class its doubts
-begin to mean something. Doubtful samples are asked for one from each corner of where they lie, never copies of one
-another or of what was asked before, and one in ten questions is put at random.
+The most doubtful samples of a model that knows next to nothing are outliers; with some labels of every class its doubts
+begin to mean something. Copies of one another, or of what was asked before, are never asked for, and one in ten
+questions is put at random.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from deepbass.core.samples import Samples
 from deepbass.core.typical import MOST_CLUSTERS, MOST_POINTS, Points, by_density, k_means
 
 BY_BUDGET = "by-budget"
-TYPICAL_PER_CLASS = 10  # labels, as many as classes times this, that are typical ones
+TYPICAL_PER_CLASS = 2  # labels, as many as classes times this, that are typical ones
 MOST_AT_A_TIME = 100  # that are chosen with regard to one another
-_DOUBTFUL = 10  # times as many as wanted are taken into account
+_DOUBTFUL = 5  # times as many as wanted are drawn from
 _FAIR = 0.1  # share of the questions that are put at random
 
 
@@ -35,14 +35,11 @@ def by_budget(places: Places) -> Acquire:
                 return more_typical(places.points, taken, fresh, count, rng)
             fair = at_random(belief, fresh, int(np.floor(_FAIR * count + rng.random())), rng)
             others = np.setdiff1d(fresh, fair)
-            return np.concatenate([fair, doubtful(places.points, belief, others, count - len(fair), rng)])
+            return np.concatenate([fair, doubtful(belief, others, count - len(fair), rng)])
 
         return choose
 
-    def without_labels(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
-        return doubtful(places.points, belief, askable, count, rng)
-
-    return Acquire(without_labels, given=given, most=MOST_AT_A_TIME)
+    return Acquire(doubtful, given=given, most=MOST_AT_A_TIME)
 
 
 def acquisition(config: Config, samples: Samples | None) -> Acquire:
@@ -73,20 +70,8 @@ def more_typical(points: Points, taken: Ids, askable: Ids, count: int, rng: np.r
     return np.array(chosen, dtype=np.int64)
 
 
-def doubtful(points: Points, belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
-    """Ask for the middle of every cluster of the samples whose first class leads least over the second."""
+def doubtful(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
+    """Draw from the samples whose first class leads least over the second: the least of all are much alike."""
     lead = belief.about(askable).margin
     near = askable[np.lexsort((askable, lead))][: _DOUBTFUL * count]
-    if len(near) <= count:
-        return near
-    clusters = k_means(points[near], count, rng)
-    middle = [
-        members[_nearest(points[near[members]])]
-        for members in (np.flatnonzero(clusters == cluster) for cluster in range(clusters.max() + 1))
-    ]
-    return near[np.array(middle, dtype=np.int64)]
-
-
-def _nearest(points: Points) -> int:
-    """Find who is nearest to the mean of all."""
-    return int(((points - points.mean(0)) ** 2).sum(1).argmin())
+    return at_random(belief, near, count, rng)

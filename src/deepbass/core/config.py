@@ -103,8 +103,8 @@ class Config:
             "margin": "the smallest lead of the first class over the second",
             "margin-draw": "a random draw from five times as many of the smallest leads as are wanted; one question in "
             "five is put at random",
-            "by-budget": "the densest of every cluster while labels are few, later one from each corner of where the "
-            "leads are smallest; no copies; one question in ten at random",
+            "by-budget": "the densest of every cluster while labels are few, then as margin-draw; no copies; one "
+            "question in ten at random",
             "random": "any",
             "none": "never ask",
         },

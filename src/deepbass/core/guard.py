@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -27,16 +26,6 @@ class Evidence:
         """Say it to people."""
         used = f"used with weight {self.weight:.2f}" if self.weight > 0 else "not used"
         return f"{self.what}: {self.points:+.1f} points on {self.labels} held-back labels; {used}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """List all fields, ready for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def of_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Read what was written down."""
-        numbers = (float(fields[name]) for name in ("right", "plain", "weight"))
-        return cls(str(fields["what"]), int(fields["labels"]), *numbers)
 
 
 def worth_in_words(

@@ -31,7 +31,7 @@ _ON_FEATURES: dict[str, Any] = {
     "passes_pool": 0,
     "passes_known": 0,
 }
-_FIRST_ON_FEATURES = 20  # labels: enough for a first look at the classes
+_FIRST_ON_FEATURES = 50  # labels, chosen at once: better than a few at a time
 _MOST_ASKINGS = 50  # iterations in which labels are asked for: with larger budgets more at a time
 
 AUTO = "auto"  # the paper's settings, and on features and pictures others
@@ -45,6 +45,7 @@ _KNOWN = 3_000  # presentations of known labels in an epoch
 _FIRST = 60_000  # in the initial training
 _GUESSES = 12_000  # in an epoch, of pictures of 28 x 28 pixels; of larger ones fewer
 _ON_PICTURES: dict[str, Any] = {
+    "confidence": 0.95,
     "start": "typical",
     "ask_every": 1,
     "acquire": "margin-draw",

@@ -110,8 +110,8 @@ def side_for(shorter: int) -> int:
     return next((side for most, side in SIDES if shorter <= most), LARGEST)
 
 
-def _load(path: Path) -> nn.Module:
-    """Load the network without its last layer, made for speed: BatchNorm folded in, padding by the convolutions."""
+def load_network(path: Path) -> nn.Module:
+    """Load the network, made for speed: BatchNorm folded in, padding by the convolutions."""
     from efficientnet_lite_pytorch import EfficientNet
 
     network = EfficientNet.from_name(NETWORK)
@@ -120,7 +120,13 @@ def _load(path: Path) -> nn.Module:
     _fuse(network, (("_conv_stem", "_bn0"), ("_conv_head", "_bn1")))
     for block in network._blocks:
         _fuse(block, (("_expand_conv", "_bn0"), ("_depthwise_conv", "_bn1"), ("_project_conv", "_bn2")))
-    penultimate = _Penultimate(network)
+    loaded: nn.Module = network
+    return loaded
+
+
+def _load(path: Path) -> nn.Module:
+    """Load the network without its last layer."""
+    penultimate = _Penultimate(load_network(path))
     penultimate.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return penultimate
 

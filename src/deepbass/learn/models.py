@@ -15,8 +15,6 @@ from deepbass.core.own_model import check_named, import_function, is_code
 from deepbass.core.randomness import seed_for
 from deepbass.learn.heads import LinearHead
 
-_MOST_BLOCKS = 6  # that a network for pictures has
-
 
 def paper_cnn(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn.Sequential:
     """Build the paper's convolutional network: 14,970 parameters on 28 x 28 grey images and ten classes."""
@@ -43,8 +41,8 @@ def small_cnn(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn
     """Build a small network for pictures, in which dropout follows pooling.
 
     In the paper's, pooling takes the highest of what dropout left: with dropout off, it sees other activations than it
-    was trained with. Here a pass without dropout is the mean of those with it, but for what is not linear. Each block
-    halves the sides, until they are below 4 pixels; larger pictures have more blocks, so the last layer stays small.
+    was trained with. Here a pass without dropout is the mean of those with it, but for what is not linear. Blocks halve
+    the sides until 8 pixels are left, at least two times; while the sides are large, blocks are cheap.
     """
     if len(shape) != 3 or min(shape[1:]) < 4:
         raise ConfigError(
@@ -53,15 +51,14 @@ def small_cnn(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn
         )
     channels, height, width = shape
     layers: list[nn.Module] = []
-    wide = 16
-    while min(height, width) >= 4 and len(layers) < 4 * _MOST_BLOCKS:
-        layers += [
-            nn.Conv2d(channels, wide, 3, padding=1),
-            nn.LeakyReLU(0.1, inplace=True),
-            nn.MaxPool2d(2),
-            nn.Dropout(dropout),
-        ]
-        channels, height, width, wide = wide, height // 2, width // 2, min(2 * wide, 64)
+    blocks = 0
+    while min(height, width) >= 4 and (blocks < 2 or max(height, width) > 8):
+        wide = 16 if max(height, width) > 16 else 32
+        for _ in range(1 if max(height, width) > 32 else 2):
+            layers += [nn.Conv2d(channels, wide, 3, padding=1), nn.LeakyReLU(0.1, inplace=True)]
+            channels = wide
+        layers += [nn.MaxPool2d(2), nn.Dropout(dropout)]
+        height, width, blocks = height // 2, width // 2, blocks + 1
     return _glorot(nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels * height * width, classes)))
 
 

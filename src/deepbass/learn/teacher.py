@@ -19,11 +19,12 @@ from deepbass.core.config import Config
 from deepbass.core.errors import StoreError
 from deepbass.core.foreign import guarded
 from deepbass.core.guard import Evidence
-from deepbass.core.labels import UNKNOWN, Classes, Ids, Labels
+from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
 from deepbass.learn.averaged import Averaged
 from deepbass.learn.engine import Engine
+from deepbass.learn.first_guesses import first_guesses
 from deepbass.learn.held_back import HeldBack
 from deepbass.learn.learner import LocalLearner, OnProgress, adam, batches_of, engine_for
 from deepbass.learn.packed_state import MODEL, as_bytes
@@ -61,24 +62,29 @@ class TeacherLearner(LocalLearner):
     def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
         """Train both students on known labels, ``copies`` times each, and the first on guesses as well.
 
-        There are no guesses at first: the students are one.
+        At first there are no guesses but those of the neighbours of known labels.
         """
-        if self._trainings == 0:
+        first, guessing = self._trainings == 0, self._config.admit != "none"
+        if first and guessing:
             self._held.keep_some(labels, seed)
-        else:
+        elif guessing:
             self._judge(labels)
-        known = np.setdiff1d(labels.known, self._held.kept)
-        members = np.setdiff1d(labels.members, labels.known)
         weight = self.evidence[0].weight if self.evidence else 1.0
         with self._timed("train"), self._seeded(seed):
-            if len(known) and (self._trainings == 0 or weight == 0 or not len(members)):
-                self._epochs(self._plain, labels, np.repeat(known, copies), members[:0], 0.0, epochs, seed)
-                self._with.become(self._plain)
-            elif len(known):
-                repeated = np.repeat(known, copies)
-                self._epochs(self._with, labels, repeated, members, weight, epochs, seed)
-                self._epochs(self._plain, labels, repeated, members[:0], 0.0, epochs, seed_for(seed, 0, "plain"))
-        self._held.learned = np.union1d(self._held.learned, known)
+            labels = labels.answered(Answers(self._held.kept, np.full(len(self._held.kept), UNKNOWN)))
+            known = np.repeat(labels.known, copies)
+            if first and guessing:
+                labels = first_guesses(self._pool, labels, generator(seed, 0, "first guesses"))
+            members = np.setdiff1d(labels.members, self._held.kept)
+            most = min(len(members), len(known) if first else self._config.guesses or len(members))
+            if len(known):
+                self._epochs(self._plain, labels, known, members[:0], 0, epochs, seed)
+                if weight == 0 or not len(members):
+                    self._with.become(self._plain)
+                else:
+                    count = round(weight * most)
+                    self._epochs(self._with, labels, known, members, count, epochs, seed_for(seed, 0, "with guesses"))
+            self._held.learned = np.union1d(self._held.learned, labels.known)
         self._trainings += 1
 
     def predict_plain(self, samples: Samples, ids: Ids | None = None) -> Floats:
@@ -124,12 +130,10 @@ class TeacherLearner(LocalLearner):
         self._held.note(ids, kept, right, plain)
 
     def _epochs(
-        self, pair: Averaged, labels: Labels, known: Ids, members: Ids, weight: float, epochs: int, seed: int
+        self, pair: Averaged, labels: Labels, known: Ids, members: Ids, count: int, epochs: int, seed: int
     ) -> None:
-        """Train a pair for some epochs, each with its own draw of guesses: as many as weight and limit let."""
+        """Train a pair for some epochs, each with its own draw of so many guesses."""
         rng, views = np.random.default_rng(seed), generator(seed, 0, "views")
-        most = self._config.guesses or len(members)
-        count = round(weight * min(most, len(members)))
         with pair.trained.training(seed):
             for epoch in range(epochs):
                 ids = np.concatenate([known, rng.choice(members, count, replace=False)])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
@@ -22,7 +21,10 @@ class Metrics(TypedDict):
     ece: float | None  # expected calibration error: how far confidence is from accuracy
     recall: Shares | None  # share of every class that was found; None for a class that the validation part lacks
     plain_accuracy: float | None  # on the validation part, of plain supervised learning from the same labels
-    evidence: list[dict[str, Any]] | None  # what known labels that were kept back say of guesses (core/guard.py)
+    held_back: int | None  # known labels that were kept from guesses, to judge these by (core/guard.py)
+    held_back_right: float | None  # how many of them were predicted right with guesses
+    held_back_plain: float | None  # and without
+    guess_weight: float | None  # that guesses were given for it, from 0 to 1
     commonest: float | None  # share of the commonest class in the validation part: what guessing it always would reach
     known: int  # labels known
     members: int  # pseudo-labels in use
@@ -41,7 +43,7 @@ def measure(
     quality: Quality | None,
     *,
     plain: float | None = None,
-    evidence: Sequence[Evidence] = (),
+    evidence: Evidence | None = None,
 ) -> Metrics:
     """Describe the state after an iteration; what cannot be known is None, as is all without a validation part."""
     labels, belief = step.state.labels, step.belief
@@ -54,7 +56,10 @@ def measure(
         "ece": quality.ece if quality else None,
         "recall": quality.recall if quality else None,
         "plain_accuracy": plain,
-        "evidence": [each.as_dict() for each in evidence] or None,
+        "held_back": evidence.labels if evidence else None,
+        "held_back_right": evidence.right if evidence else None,
+        "held_back_plain": evidence.plain if evidence else None,
+        "guess_weight": evidence.weight if evidence else None,
         "commonest": quality.commonest if quality else None,
         "known": len(labels.known),
         "members": len(labels.members),

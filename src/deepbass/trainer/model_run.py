@@ -216,7 +216,8 @@ class ModelRun:
         ranking = self._rank(step, len(believed_with.known))
         changed = len(step.answers.ids) > 0 or self._vetoes != self._vetoes_before
         quiet = 0 if changed else self._quiet + 1
-        metrics = measure(replace(step, asked=NO_IDS), np.full(len(labels), UNKNOWN), None)
+        evidence = next(iter(self._learner.evidence), None)
+        metrics = measure(replace(step, asked=NO_IDS), np.full(len(labels), UNKNOWN), None, evidence=evidence)
         audit_labels = self._reader.ledger.audit_labels()
         audited, audit = len(audit_labels), error_estimate(ranking.predicted, audit_labels)
         scored = {"audit": audit.n if audit else 0, "audit_errors": audit.errors if audit else 0}

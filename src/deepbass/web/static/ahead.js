@@ -48,7 +48,7 @@ export function createAhead({ store, api, showing, announce }) {
       button({ label: "Cancel", key: "Esc", class: "plain", click: () => dialog.close() })),
   );
   const dialog = el(
-    "dialog", { class: "note-dialog", "aria-labelledby": "ahead-title" },
+    "dialog", { class: "ahead-dialog", "aria-labelledby": "ahead-title" },
     el("h2", { id: "ahead-title" }, `Take ${kind}s along`),
     soft(`They are loaded into this page, and nobody else is asked about them meanwhile. Leave the page open: answers are `
       + "kept in this browser, and sent when the server can be reached. The model chose these by what it knows now, so take "
