@@ -139,6 +139,8 @@ def test_without_any_label_typical_rows_are_asked_for_first() -> None:
     model = DeepBASSClassifier(oracle=NAMES[truth], classes=NAMES.tolist(), budget=20, iterations=3, settings=settings)
     model.fit(X, [None] * 60)
     assert model.classes_.tolist() == NAMES.tolist()
+    assert len(set(model.asked_.tolist())) == len(model.asked_) == 20
+    np.testing.assert_array_equal(model.transduction_[model.asked_], NAMES[truth[model.asked_]])
     assert model.score(X, NAMES[truth]) > 0.95
 
 
