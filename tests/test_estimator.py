@@ -84,7 +84,8 @@ def test_all_labels_are_used_and_nothing_is_written(tmp_path: Path, monkeypatch:
     model = DeepBASSClassifier(random_state=0).fit(X, y)
     assert (model.labeled_iter_ == 0).sum() == 15
     assert list(tmp_path.iterdir()) == []
-    assert (model.config_.admit, model.n_iter_) == ("weighed", 0)  # solved in one step
+    assert (model.config_.admit, model.n_iter_) == ("weighed", 1)  # solved in one step
+    assert set(model.labeled_iter_[15:]) == {1}  # and the others have their say in it
     assert DeepBASSClassifier(random_state=0).fit(X, np.arange(60) % 3).config_.admit == "none"  # nothing to guess
 
 
@@ -138,6 +139,8 @@ def test_without_any_label_typical_rows_are_asked_for_first() -> None:
     model = DeepBASSClassifier(oracle=NAMES[truth], classes=NAMES.tolist(), budget=20, iterations=3, settings=settings)
     model.fit(X, [None] * 60)
     assert model.classes_.tolist() == NAMES.tolist()
+    assert len(set(model.asked_.tolist())) == len(model.asked_) == 20
+    np.testing.assert_array_equal(model.transduction_[model.asked_], NAMES[truth[model.asked_]])
     assert model.score(X, NAMES[truth]) > 0.95
 
 

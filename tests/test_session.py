@@ -59,6 +59,8 @@ def test_labels_that_are_there_already_are_taught_at_the_start() -> None:
     session = Session(X, y=[*NAMES[TRUTH[:12]], *[None] * 78])
     assert session.labels[:12] == NAMES[TRUTH[:12]].tolist()
     assert len(session.waiting) == 0
+    session.train(0)
+    assert len(session._step.labels.members) == 78  # the others have their say
     assert (session.predict() == NAMES[TRUTH]).mean() > 0.9
 
 

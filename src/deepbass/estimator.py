@@ -12,16 +12,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbass.core.callbacks import Callback, Callbacks
+from deepbass.core.callbacks import Callback
 from deepbass.core.config import OWN, WEIGHED, Config
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.label_names import name_of_label
-from deepbass.core.labels import UNKNOWN, Answers, Ids, Labels
-from deepbass.core.loop import State, Step, run
-from deepbass.core.own_rules import method_with
-from deepbass.core.randomness import generator
+from deepbass.core.labels import UNKNOWN, Labels
 from deepbass.core.row_map import RowMap
-from deepbass.core.typical import typical
 from deepbass.data.dataset_samples import DatasetArray, is_dataset, labels_of_dataset
 from deepbass.data.given_labels import GivenLabels, given_labels
 from deepbass.data.in_python import from_python, is_frame, is_sparse
@@ -29,11 +25,10 @@ from deepbass.data.source import is_raw
 from deepbass.exchange.model_folder import fill_model_folder
 from deepbass.exchange.targets import new_folder
 from deepbass.learn.own_network import own_network
-from deepbass.oracle import Answering, AnyOracle
-from deepbass.oracle.nobody import Nobody
+from deepbass.oracle import AnyOracle
 from deepbass.runs.fitted_model import FittedModel
-from deepbass.runs.in_memory import TABLE, Seen, look_at, new_learner, settings_for
-from deepbass.runs.measure import measure
+from deepbass.runs.in_memory import TABLE, Seen, look_at, settings_for
+from deepbass.runs.whole_fit import NEVER, fit_whole
 from deepbass.store.names import MODEL_CONFIG_FILE
 
 try:
@@ -52,7 +47,6 @@ except ImportError as error:
         "DeepBASSClassifier takes scikit-learn 1.6 or newer, which is missing: pip install 'deepbass[sklearn]'."
     ) from error
 
-NEVER = -1  # in labeled_iter_
 QUESTIONS = 300  # that are asked where no budget is given
 
 
@@ -132,36 +126,27 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(concern, stacklevel=2)
         own = own_network(self.model, seen.pool.shape, len(given.classes))
         config = self._config(seen, len(given.rows))
-        rows = seen.pool.row_map
-        who = Nobody() if self.oracle is None else Answering(self.oracle, rows, given.names)
-        labels = self._begin(given, rows)
-        if len(np.unique(labels.answer[labels.known])) < 2 and self.oracle is not None:
-            first = _typical(seen, labels, config)
-            labels = labels.wanted(first).answered(who.ask(first))
-        _check_enough(labels, given)
-        learner = new_learner(config, seen, len(given.classes), own)
-        learner.rehearse()
-        method = method_with(config, acquire=_rule(self.acquire), admit=_rule(self.admit), rows=rows, samples=seen.pool)
-        history, called = _History(labels), Callbacks(self.callbacks)
-        called.on_start(config)
-
-        def on_step(step: Step) -> None:
-            history.on_step(step)
-            nobody_knows = np.full(len(step.state.labels), UNKNOWN)
-            called.on_step(step.state.iteration, measure(step, nobody_knows, None))
-
-        state = run(learner, who, replace(method, stop=called.stop(method.stop)), State(labels), on_step)
-        called.on_end(state.ended)
-
+        fitted = fit_whole(
+            seen,
+            given,
+            config,
+            own,
+            oracle=self.oracle,
+            acquire=_rule(self.acquire),
+            admit=_rule(self.admit),
+            callbacks=self.callbacks,
+        )
+        rows, learner = seen.pool.row_map, fitted.learner
         self.classes_ = given.classes
         self.config_ = config
-        self.n_iter_ = state.iteration
-        self.termination_condition_ = state.ended
+        self.n_iter_ = fitted.state.iteration
+        self.termination_condition_ = fitted.state.ended
         self.labeled_iter_ = np.full(rows.total, NEVER, dtype=np.int64)
-        self.labeled_iter_[rows.rows] = history.since
-        self.asked_ = rows.rows[np.array(history.asked, dtype=np.int64)]
+        self.labeled_iter_[rows.rows] = fitted.since
+        self.asked_ = rows.rows[fitted.asked]
+        self._known = len(fitted.state.labels.known)
         self._model = FittedModel.of(learner, config, seen, len(given.classes), own)
-        self.transduction_ = self._transduced(state.labels, learner.predict(seen.pool), given, rows)
+        self.transduction_ = self._transduced(fitted.state.labels, learner.predict(seen.pool), given, rows)
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -178,7 +163,6 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model into a new folder, which `deepbass.load` opens; nothing in it is pickled."""
         check_is_fitted(self)
-        known = int((self.labeled_iter_ == 0).sum()) + len(self.asked_)
         model = self._model
         with new_folder(Path(path), force=False, mark=MODEL_CONFIG_FILE) as folder:
             fill_model_folder(
@@ -187,7 +171,7 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 classes=[name_of_label(class_) for class_ in self.classes_.tolist()],
                 shape=model.shape,
                 pixels=model.pixels,
-                labels=known,
+                labels=self._known,
                 iteration=self.n_iter_,
                 weights=model.weights(),
                 extractor=model.extractor,
@@ -226,11 +210,6 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_classification_targets(known if known.dtype != object else np.array(known.tolist()))
         return given
 
-    def _begin(self, given: GivenLabels, rows: RowMap) -> Labels:
-        there = np.isin(given.rows, rows.rows)  # what cannot be read cannot be learned from
-        labels = Labels.none(len(rows.rows), max(1, len(given.classes)))
-        return labels.answered(Answers(rows.ids(given.rows[there]), given.numbers[there]))
-
     def _config(self, seen: Seen, known: int) -> Config:
         named = {"iterations": self.iterations, "budget": self.budget}
         chosen: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
@@ -248,9 +227,11 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         config = settings_for(seen, {**(self.settings or {}), **chosen, "seed": int(seed), "initial": max(1, known)})
         if self.oracle is None and known == len(seen.pool) and self.admit is None:  # there is nothing to guess
             config = replace(config, admit="none")
-        solved = config.admit == "none" or (config.admit == WEIGHED and config.model == "linear")
-        if config.acquire == "none" and solved and self.iterations is None:  # nothing would change any more
-            config = replace(config, iterations=0)
+        if config.acquire == "none" and self.iterations is None:  # what is solved does not change any more
+            if config.admit == "none":
+                config = replace(config, iterations=0)
+            elif config.admit == WEIGHED and config.model == "linear":
+                config = replace(config, iterations=1)  # which learns from the pool
         return config
 
     def _transduced(
@@ -264,43 +245,6 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         whole = np.full(rows.total, None, dtype=object)  # of what cannot be read, nothing is known
         whole[rows.rows] = given.classes[numbers]
         return whole
-
-
-class _History:
-    """Since which iteration every sample is trained on, and what was asked for."""
-
-    def __init__(self, labels: Labels) -> None:
-        self.since: Ids = np.where(labels.answer != UNKNOWN, 0, NEVER)
-        self.asked: list[int] = []
-
-    def on_step(self, step: Step) -> None:
-        """Take up a finished iteration."""
-        labels = step.state.labels
-        used = (labels.answer != UNKNOWN) | (labels.guess != UNKNOWN)
-        answered = np.isin(np.arange(len(used)), step.answers.ids)
-        fresh = used & ((self.since == NEVER) | answered)
-        self.since = np.where(used, np.where(fresh, step.state.iteration, self.since), NEVER)
-        self.asked += step.asked.tolist()
-
-
-def _typical(seen: Seen, labels: Labels, config: Config) -> Ids:
-    """Choose what to ask for while there is nothing to learn from."""
-    rng = generator(config.seed, 0, "initial labels")
-    askable = labels.askable
-    left = config.ask_count if config.budget is None else config.budget - labels.spent
-    count = min(max(left, 0), max(config.ask_count, 2 * labels.classes), len(askable))
-    return askable[typical(seen.pool.read(askable), count, rng)]
-
-
-def _check_enough(labels: Labels, given: GivenLabels) -> None:
-    met = np.unique(labels.answer[labels.known])
-    if len(met) >= 2:
-        return
-    what = f"of one class only ({given.names[met[0]]!r})" if len(met) else "not there"
-    raise DataError(
-        f"The labels that are known are {what}: at least two classes are needed to tell apart. -1, None, NaN and no "
-        "text mark samples without a label; if one of them is a class of yours, rename it."
-    )
 
 
 def _is_numeric(array: NDArray[Any]) -> bool:

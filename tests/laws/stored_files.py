@@ -35,6 +35,7 @@ from deepbass.report.facts import read_facts
 from deepbass.runs.configure import configure, from_toml
 from deepbass.runs.lifecycle import Run
 from deepbass.runs.predictor import Predictor
+from deepbass.session import Session
 from deepbass.store.checkpoints import Checkpoints
 from deepbass.store.names import (
     CHECKPOINT_FILE,
@@ -52,6 +53,7 @@ from deepbass.store.names import (
     RUN_DB_FILE,
     RUN_FILE,
     RUN_LOCK_FILE,
+    SESSION_FILE,
 )
 from deepbass.store.rundir import RunDir
 from tests.compare.made_up import comparison
@@ -319,6 +321,17 @@ TASKS = [
 Request = pytest.FixtureRequest
 
 
+def session(folder: Path, name: str, mutators: tuple[Mutate, ...]) -> Kind:
+    X = np.random.default_rng(0).normal(size=(24, 3)).astype(np.float32) + np.arange(24)[:, None] % 2
+    Session(X, y=["a", "b"] * 6 + [""] * 12).save(folder / "session")
+
+    def read() -> None:
+        opened = Session.open(folder / "session", X)
+        opened.predict(), opened.ask(2)
+
+    return Kind([(folder / "session" / name).read_bytes()], folder / "session" / name, read, mutators)
+
+
 def after(make: Callable[..., Kind], *arguments: Any) -> Callable[[Path, Request], Kind]:
     """Make a kind of file out of the finished run, which is made once."""
     return lambda folder, request: make(folder, request.getfixturevalue("finished"), *arguments)
@@ -341,6 +354,9 @@ STORED_FILES: dict[str, Callable[[Path, Request], Kind]] = {
     CHECKPOINT_FILE: after(manifest),
     FIELD_FILE: after(field),
     QUALITY_FILE: after(of_run, QUALITY_FILE, JSON),
+    SESSION_FILE: lambda folder, _: session(folder, SESSION_FILE, JSON),
+    "session labels": lambda folder, _: session(folder, LABELS_FILE, BINARY),
+    "session learner": lambda folder, _: session(folder, LEARNER_FILE, BINARY),
     PROJECT_FILE: lambda folder, _: project(folder, PROJECT_FILE, JSON),
     PROJECT_DB_FILE: lambda folder, _: project(folder, PROJECT_DB_FILE, BINARY),
     RANKING_FILE: lambda folder, _: project(folder, RANKED, BINARY),

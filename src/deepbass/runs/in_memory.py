@@ -140,7 +140,8 @@ def predict(learner: LocalLearner, X: Any, seen: Seen, *, where: str = "X") -> F
 
 def stand_in(shape: Sequence[int], pixels: bool) -> Pool:
     """Make a pool for a learner that only predicts: two samples of nothing."""
-    return Pool(np.zeros((2, *shape), dtype=np.uint8 if pixels else np.float32), "row")
+    nothing = np.zeros((), dtype=np.uint8 if pixels else np.float32)
+    return Pool(np.broadcast_to(nothing, (2, *shape)), "row")  # takes no memory, whatever a damaged file says
 
 
 def _as_raw(X: Any, where: str, features: str) -> NDArray[Any] | RawSamples | Any:

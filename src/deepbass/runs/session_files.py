@@ -11,8 +11,9 @@ from deepbass.core.checked_json import read_json
 from deepbass.core.config import OWN, Config
 from deepbass.core.errors import ConfigError, DataError, StoreError
 from deepbass.core.foreign import decoding
+from deepbass.core.label_names import name_of_label
 from deepbass.core.labels import Ids
-from deepbass.core.loop import State
+from deepbass.core.loop import UNTRAINED, State
 from deepbass.data.pool import Pool
 from deepbass.features.saved_extractor import pack_extractor, unpack_extractor
 from deepbass.learn.own_network import Networks
@@ -41,6 +42,7 @@ _KIND = {
     "fingerprint": str,
 }
 _RESTORE = "Restore it from a copy."
+_LARGEST = 2**32  # side of a sample
 
 
 def write_session(folder: Path, step: Stepwise, classes: Sequence[object], *, closed: bool) -> None:
@@ -95,7 +97,8 @@ def read_session(
     step.state = State(labels.extended(len(seen.pool), labels.classes), facts["iteration"])
     step.stale = facts["stale"]
     if facts["learner_classes"]:
-        step.restore(_read(path / LEARNER_FILE), facts["learner_classes"])
+        with decoding(path / LEARNER_FILE, "state of a learner", _RESTORE, StoreError):
+            step.restore(_read(path / LEARNER_FILE), facts["learner_classes"])
     return step, facts["classes"], facts["closed"]
 
 
@@ -109,6 +112,12 @@ def _facts(path: Path) -> dict[str, Any]:
         facts: dict[str, Any] = read_json(_read(file), _KIND)
         if (facts["format"], facts["version"]) != (FORMAT, VERSION):
             raise ValueError(f"it is {facts['format']!r}, version {facts['version']}")
+        if not facts["shape"] or not all(0 < side < _LARGEST for side in facts["shape"]) or len(facts["shape"]) > 8:
+            raise ValueError(f"shape = {facts['shape']} is no list of sizes")
+        if facts["learner_classes"] not in range(len(facts["classes"]) + 1) or facts["iteration"] < UNTRAINED:
+            raise ValueError("its counts contradict one another")
+        if len({name_of_label(class_) for class_ in facts["classes"]}) < len(facts["classes"]):
+            raise ValueError("two classes have one name")
         Config.of(facts["config"])
     return facts
 

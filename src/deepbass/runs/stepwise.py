@@ -89,9 +89,10 @@ class Stepwise:
         learner = self.learner
         assert learner is not None
         if self.stale:
-            # a head is solved, so one step is enough; a network gets as many as a run makes between two askings
-            steps = 1 if isinstance(learner, HeadLearner) else self.config.ask_every
-            self._go_on(learner, 0 if self.state.iteration == UNTRAINED else steps)
+            # a head is solved, so one step is enough, in which it learns from the pool; a network gets as many as a run
+            # makes between two askings, after its initial training
+            solved, first = isinstance(learner, HeadLearner), self.state.iteration == UNTRAINED
+            self._go_on(learner, 1 if solved else 0 if first else self.config.ask_every)
         return learner
 
     def train(self, iterations: int) -> None:
