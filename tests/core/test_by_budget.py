@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deepbass.core.belief import BeliefSum
+from deepbass.core.belief import Belief, BeliefSum
 from deepbass.core.by_budget import BY_BUDGET, TYPICAL_PER_CLASS, acquisition, by_budget, fair_share
 from deepbass.core.config import Config
 from deepbass.core.labels import Answers, Labels
@@ -14,7 +14,7 @@ from deepbass.data.pool import Pool
 from tests.core.test_typical import blobs
 
 
-def believing(margins: np.ndarray):
+def believing(margins: np.ndarray) -> Belief:
     """Make a belief about two classes with these leads of the first over the second."""
     total = BeliefSum(len(margins), 2)
     total.add(slice(None), np.stack([0.5 + margins / 2, 0.5 - margins / 2], axis=1))

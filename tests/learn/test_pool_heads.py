@@ -90,7 +90,9 @@ def test_known_labels_alone_are_learned_from_where_there_are_no_guesses() -> Non
     known = labels_of(y, 20, 0)
     none = known.guessed(known.unknown[:0], known.unknown[:0])
     learner.train(none, epochs=1, copies=20, seed=0)
-    np.testing.assert_allclose(learner.predict(pool), learner.predict_plain(pool), atol=1e-6)
+    plain = learner.predict_plain(pool)
+    assert plain is not None
+    np.testing.assert_allclose(learner.predict(pool), plain, atol=1e-6)
     assert learner.evidence == ()
 
 
@@ -110,6 +112,7 @@ def test_only_samples_with_a_guess_are_learned_from() -> None:
         learner = learner_for(build(config, pool.shape, 3), pool, 3, config)
         labels = Labels.none(500, 3).answered(Answers(known, y[known]))
         labels = labels.guessed(np.arange(30, 400), np.zeros(370, np.int64))
+        assert isinstance(learner, HeadLearner)
         learner.train(labels, epochs=1, copies=20, seed=0)
         return learner.model.linear.weight.detach().clone()
 

@@ -34,11 +34,12 @@ def by_budget(places: Places) -> Acquire:
             fresh = places.first_of_each(askable, taken)
             fair = at_random(belief, fresh, int(np.floor(fair_share(labels) * count + rng.random())), rng)
             others, left = np.setdiff1d(fresh, fair), count - len(fair)
+            common = others[:0]
             if len(taken) < TYPICAL_PER_CLASS * labels.classes:
-                rest = more_typical(places.points, np.union1d(taken, fair), others, left, rng)
-            else:
-                rest = doubtful(belief, others, left, rng)
-            return np.concatenate([fair, rest])
+                wanted = min(left, MOST_AT_A_TIME)
+                common = more_typical(places.points, np.union1d(taken, fair), others, wanted, rng)
+            rest = doubtful(belief, np.setdiff1d(others, common), left - len(common), rng)
+            return np.concatenate([fair, common, rest])
 
         return choose
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from deepbass.core.config import PEOPLE, Config
+from deepbass.core.by_budget import BY_BUDGET
+from deepbass.core.config import PEOPLE, WEIGHED, Config
 from deepbass.core.errors import ConfigError, DataError, StoreError
 from deepbass.data.load import PIXELS
 from deepbass.data.source import name_of
@@ -39,8 +40,8 @@ _OWN = ("oracle", "replay", "stop", "ask_count", "ask_every", "budget", "iterati
 def labelling_config(settings: Settings, known: int, features: str = PIXELS) -> Config:
     """Make the configuration of a model from a project's settings; ``known`` labels are there at its beginning.
 
-    ``features`` are what the network sees: guesses about features are not trained on unless somebody wants it, and
-    what is asked is where two classes are closest.
+    ``features`` are what the network sees: on them a head is solved, and what suits it is another choice of questions
+    and of what is believed, see core/presets.py.
     """
     own = sorted({name.replace("-", "_") for name in settings.config} & set(_OWN))
     if own:
@@ -51,13 +52,13 @@ def labelling_config(settings: Settings, known: int, features: str = PIXELS) -> 
     layer: dict[str, Any] = {
         # as many steps as the paper makes on its hundred labels, also where a thousand are known from the start
         "initial_epochs": max(1, min(100, round(100 * 100 / max(1, known)))),
-        **({} if pixels else {"passes_known": 10}),  # theta is of no use where no guess is trained on
         "predict_passes": 30,  # what is measured by the audit is what `deepbass predict` does
+        **({} if pixels else {"passes_known": 0, "passes_pool": 0, "predict_passes": 0}),  # a head is calibrated
         "keep_checkpoints": 4,  # the page may still be reading one when the next two are there
         **settings.config,
         "seed": settings.seed,
-        "acquire": settings.acquire if settings.acquire != AUTO else ("max-entropy" if pixels else "margin"),
-        "admit": settings.admit if settings.admit != AUTO else ("all-data" if pixels else "none"),
+        "acquire": settings.acquire if settings.acquire != AUTO else ("max-entropy" if pixels else BY_BUDGET),
+        "admit": settings.admit if settings.admit != AUTO else ("all-data" if pixels else WEIGHED),
         "oracle": PEOPLE,
         "ask_every": 1,  # ranked anew in every iteration
         "ask_count": RANKED,
