@@ -589,7 +589,7 @@ def test_the_panel_adds_up(page: Served) -> None:
     assert set(panel) == {
         "labels", "by_class", "answers", "skipped", "unsure", "flagged", "flagged_labels", "threshold", "pseudo",
         "known_to_model", "iteration",
-        "median_seconds", "audit", "target", "good_enough", "standstill", "history", "trainer", "people",
+        "median_seconds", "audit", "target", "good_enough", "standstill", "believed", "history", "trainer", "people",
         "disagreements", "ready", "worth",
     }  # fmt: skip
 

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any
 
+from deepbass.core.guard import Evidence
 from deepbass.label.acts import Act
 from deepbass.label.class_list import ClassList
 from deepbass.label.estimate import Estimate, error_estimate, good_enough, standstill
@@ -118,7 +119,7 @@ class Panel:
 
     def _look_at(self, model: Model | None) -> dict[str, Any]:
         if model is None:
-            return {"known_to_model": 0, "iteration": 0, "good_enough": None, "standstill": None}
+            return {"known_to_model": 0, "iteration": 0, "good_enough": None, "standstill": None, "believed": None}
         target = self._project.settings.target_error
         still = standstill(model.ranking, target)
         return {
@@ -127,7 +128,19 @@ class Panel:
             # of the estimates that were committed, and of no other: looking oftener would be cheating
             "good_enough": good_enough(self._estimates, target, self._project.kind),
             "standstill": still.evidence if still else None,
+            "believed": _believed(model),
         }
+
+
+def _believed(model: Model) -> str | None:
+    """Say whether the model learns from its own guesses, and what labels that were kept from them say of these."""
+    metrics = model.steps[-1].metrics if model.steps else {}
+    labels, right, plain, weight = (
+        metrics.get(name) for name in ("held_back", "held_back_right", "held_back_plain", "guess_weight")
+    )
+    if not labels or right is None or plain is None or weight is None:
+        return None
+    return Evidence("its own guesses", int(labels), right, plain, weight).words
 
 
 def _error(model: Model | None, estimate: Estimate | None) -> dict[str, Any]:

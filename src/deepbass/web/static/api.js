@@ -68,7 +68,7 @@ const PATIENCE = 15_000; // milliseconds until a request counts as failed
  * @typedef {{labels: number, by_class: ByClass, answers: number, skipped: number, unsure: number, flagged: number,
  *   flagged_labels: number, threshold: number, pseudo: number, known_to_model: number, iteration: number,
  *   median_seconds: number|null, audit: Audit|null, target: number|null, good_enough: string|null, standstill: string|null,
- *   worth: Worth, history: ErrorPoint[], trainer: Trainer, people: {name: string, labels: number}[], disagreements: number,
+ *   believed: string|null, worth: Worth, history: ErrorPoint[], trainer: Trainer, people: {name: string, labels: number}[], disagreements: number,
  *   ready: {need: {class: number, have: number, need: number}[]}|null}} Panel flagged_labels: of the flagged images,
  *   those with a label; pseudo: guesses of at least the threshold on images without one
  *

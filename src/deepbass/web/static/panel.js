@@ -150,6 +150,7 @@ function drawError(node, panel) {
       + "With 95 % confidence the error lies in this range."),
     soft(worth.why),
     worth.way && soft(worth.way),
+    panel.believed && soft(`Learning from ${panel.believed}.`),
   );
 }
 
