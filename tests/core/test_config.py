@@ -13,6 +13,7 @@ import pytest
 from deepbass.cli.settings_table import renew
 from deepbass.core.acquire import ACQUIRE
 from deepbass.core.admit import ADMIT
+from deepbass.core.by_budget import BY_BUDGET
 from deepbass.core.config import OWN, PEOPLE, Config, RunSettings
 from deepbass.core.errors import ConfigError
 from deepbass.core.loop import Method
@@ -35,7 +36,7 @@ def test_defaults_are_the_papers_mnist_experiment() -> None:
     ("settings", "says"),
     [
         ({"acquire": "max-entorpy"}, "Did you mean 'max-entropy'"),
-        ({"admit": "some"}, "all-data, step-wise, confident, none"),
+        ({"admit": "some"}, "all-data, step-wise, confident, weighed, none"),
         ({"device": "tpu"}, "auto, cpu, cuda, mps"),
         ({"iteration": 3}, "Did you mean 'iterations'"),
         ({"seed": "1"}, "seed = '1'"),
@@ -106,7 +107,7 @@ def test_on_pictures_the_default_spends_any_budget_while_there_is_time_to_learn(
 def test_the_default_leaves_alone_what_the_user_decides_and_what_is_no_picture() -> None:
     assert suited("pixels", (2,), 1000, {}) == {}
     assert suited("pixels", (1, 28, 28), 1000, {"model": "cnn"}) == {}
-    assert suited("imagenet", (512,), 1000, {})["admit"] == "none"
+    assert suited("imagenet", (512,), 1000, {})["admit"] == "weighed"
     chosen = suited("pixels", (1, 28, 28), 1000, {"initial": 500, "iterations": 8})
     assert (chosen["initial"], chosen["budget"], chosen["iterations"]) == (500, 500, 8)
     assert suited("pixels", (1, 28, 28), 40, {})["budget"] == 40  # a pool smaller than the budget
@@ -120,7 +121,7 @@ def test_the_page_of_settings_is_what_the_configuration_says_of_them() -> None:
 
 
 def test_every_policy_can_be_chosen_and_every_choice_is_there() -> None:
-    assert list(SETTINGS["acquire"].choices) == list(ACQUIRE)
+    assert list(SETTINGS["acquire"].choices) == [*ACQUIRE, BY_BUDGET]
     assert list(SETTINGS["admit"].choices) == list(ADMIT)
 
 

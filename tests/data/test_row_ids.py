@@ -94,6 +94,10 @@ def test_a_column_that_is_not_there_or_is_something_else_is_refused(tmp_path: Pa
         samples_of(path, text="body", id_="body")
     with pytest.raises(DataError, match="leave --id out"):
         find_source("digits", None, id_="key")
+    images = tmp_path / "images.csv"
+    images.write_text("path,label,key\na.png,cat,1\n")
+    with pytest.raises(DataError, match="called by their paths: leave --id key out"):
+        find_source(str(images), None, unlabelled=True, id_="key")
     assert Config(id="key").id == "key"
 
 

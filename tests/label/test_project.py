@@ -223,6 +223,8 @@ def test_a_tampered_project_json_is_noticed(tmp_path: Path, content: bytes, mess
         ({"twice": -0.1}, r"twice = -0\.1"),
         ({"target_error": 0}, "target_error = 0 must be a share of 1, as in 0.02 or 2%"),
         ({"lease_seconds": 0}, "lease_seconds = 0 must be above 0"),
+        ({"ahead": 1}, "ahead = 1 must be a whole number from 2 to 200"),
+        ({"ahead": 201}, "ahead = 201 must be a whole number from 2 to 200"),
         ({"start_with": 0}, "start_with = 0 must be a whole number, 1 or more"),
         ({"seed": True}, "seed = True must be a whole number"),
         ({"acquire": "max-entropi"}, "Did you mean 'max-entropy'?"),

@@ -225,7 +225,7 @@ def test_history_shows_mine_or_all_page_by_page_and_what_was_marked(page: Served
     assert older["more"] is False
     assert older["acts"][0] | {"at": "", "uid": ""} == {
         "uid": "", "item": 3, "kind": "label", "class": 0, "name": "003.png", "id": 4, "annotator": "ann", "at": "",
-        "label": 0, "why": "spread", "note": "",
+        "label": 0, "why": "spread", "asked": None, "note": "",
     }  # fmt: skip
     assert {act["why"] for act in newest["acts"]} == {""}  # they may be asked again
     assert "ben" in {act["annotator"] for act in page.get("/api/history", who="all")["acts"]}

@@ -1,8 +1,8 @@
 """What to ask, by how much is known: what is typical while labels are few, what is in doubt when they are many.
 
 The most doubtful samples of a model that knows next to nothing are outliers; with some labels of every class its doubts
-begin to mean something. Copies of one another, or of what was asked before, are never asked for, and one in ten
-questions is put at random.
+begin to mean something. Copies of one another, or of what was asked before, are never asked for. One in ten questions
+is put at random, and more while a class was hardly ever met.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from deepbass.core.samples import Samples
 from deepbass.core.typical import MOST_CLUSTERS, MOST_POINTS, Points, by_density, k_means
 
 BY_BUDGET = "by-budget"
-TYPICAL_PER_CLASS = 2  # labels, as many as classes times this, that are typical ones
+TYPICAL_PER_CLASS = 5  # labels, as many as classes times this, that are typical ones
 MOST_AT_A_TIME = 100  # that are chosen with regard to one another
 _DOUBTFUL = 5  # times as many as wanted are drawn from
 _FAIR = 0.1  # share of the questions that are put at random
+_MET = 2  # labels of a class that has been met
 
 
 def by_budget(places: Places) -> Acquire:
@@ -31,15 +32,29 @@ def by_budget(places: Places) -> Acquire:
         def choose(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
             taken = np.setdiff1d(np.arange(len(labels)), labels.askable)
             fresh = places.first_of_each(askable, taken)
+            fair = at_random(belief, fresh, int(np.floor(fair_share(labels) * count + rng.random())), rng)
+            others, left = np.setdiff1d(fresh, fair), count - len(fair)
             if len(taken) < TYPICAL_PER_CLASS * labels.classes:
-                return more_typical(places.points, taken, fresh, count, rng)
-            fair = at_random(belief, fresh, int(np.floor(_FAIR * count + rng.random())), rng)
-            others = np.setdiff1d(fresh, fair)
-            return np.concatenate([fair, doubtful(belief, others, count - len(fair), rng)])
+                rest = more_typical(places.points, np.union1d(taken, fair), others, left, rng)
+            else:
+                rest = doubtful(belief, others, left, rng)
+            return np.concatenate([fair, rest])
 
         return choose
 
     return Acquire(doubtful, given=given, most=MOST_AT_A_TIME)
+
+
+def fair_share(labels: Labels) -> float:
+    """Tell what share of the questions to put at random: a tenth, and more while a class was hardly ever met.
+
+    What is typical is of common classes, and no doubt leads to a class that nobody has seen: the more of the labels are
+    of one class, the more is left to chance.
+    """
+    counts = np.bincount(labels.answer[labels.known], minlength=labels.classes)
+    if not counts.sum() or counts.min() >= _MET:
+        return _FAIR
+    return max(_FAIR, float(counts.max() / counts.sum()))
 
 
 def acquisition(config: Config, samples: Samples | None) -> Acquire:

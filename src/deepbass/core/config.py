@@ -103,10 +103,10 @@ class Config:
             "margin": "the smallest lead of the first class over the second",
             "margin-draw": "a random draw from five times as many of the smallest leads as are wanted; one question in "
             "five is put at random",
-            "by-budget": "the densest of every cluster while labels are few, then as margin-draw; no copies; one "
-            "question in ten at random",
             "random": "any",
             "none": "never ask",
+            "by-budget": "the densest of every cluster while labels are few, then as margin-draw; no copies; one "
+            "question in ten at random, more while a class was hardly met",
         },
         written=(OWN,),
     )

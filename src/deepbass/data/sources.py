@@ -159,6 +159,8 @@ def _from_table(path: Path, unlabelled: bool, roles: Roles) -> Source | Listing:
     """Read a table of texts or rows; a .csv that names image files is a table of images, unless told otherwise."""
     chosen = roles.text is not None or roles.target is not None
     if not chosen and path.suffix.lower() == ".csv" and is_image_table(path):
+        if roles.id is not None:
+            raise DataError(f"{path} is a table of images, which are called by their paths: leave --id {roles.id} out.")
         return list_table(path, missing_ok=unlabelled)
     rows = open_rows(path)
     if not chosen:
