@@ -22,7 +22,7 @@ def believing(margins: np.ndarray):
 
 
 def asked(points: np.ndarray, labels: Labels, margins: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
-    policy = by_budget(Places(Pool(points, None), 0))
+    policy = by_budget(Places(Pool(points, "train"), 0))
     return policy.about(labels)(believing(margins), labels.askable, count, np.random.default_rng(seed))
 
 

@@ -31,7 +31,7 @@ def learned(X: np.ndarray, y: np.ndarray, count: int, *, seed: int = 0, **settin
     """Train on so many labels and on guesses about all the rest."""
     config = Config.of({"model": "linear", "admit": WEIGHED, "seed": seed, **settings})
     classes = int(y.max()) + 1
-    pool = Pool(X, None)
+    pool = Pool(X, "train")
     learner = learner_for(build(config, pool.shape, classes), pool, classes, config)
     assert isinstance(learner, HeadLearner)
     learner.train(labels_of(y, count, seed), epochs=1, copies=20, seed=seed)
@@ -45,7 +45,7 @@ def labels_of(y: np.ndarray, count: int, seed: int) -> Labels:
 
 
 def right(learner: HeadLearner, X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    pool = Pool(X, None)
+    pool = Pool(X, "train")
     plain = learner.predict_plain(pool)
     assert plain is not None
     return float((learner.predict(pool).argmax(1) == y).mean()), float((plain.argmax(1) == y).mean())
@@ -85,7 +85,7 @@ def test_a_packed_learner_goes_on_bit_for_bit() -> None:
 def test_known_labels_alone_are_learned_from_where_there_are_no_guesses() -> None:
     X, y = clustered(400, 4)
     config = Config(model="linear", admit=WEIGHED)
-    pool = Pool(X, None)
+    pool = Pool(X, "train")
     learner = learner_for(build(config, pool.shape, 4), pool, 4, config)
     known = labels_of(y, 20, 0)
     none = known.guessed(known.unknown[:0], known.unknown[:0])
@@ -106,7 +106,7 @@ def test_only_samples_with_a_guess_are_learned_from() -> None:
         moved[hidden] -= moved[hidden].mean(0) - X[hidden].mean(0)  # what centre and scale see stays the same
         spread = np.square(X[hidden] - X.mean(0)).sum() / np.square(moved[hidden] - X.mean(0)).sum()
         moved[hidden] = (moved[hidden] - X.mean(0)) * np.sqrt(spread) + X.mean(0)
-        pool = Pool(moved.astype(np.float32), None)
+        pool = Pool(moved.astype(np.float32), "train")
         learner = learner_for(build(config, pool.shape, 3), pool, 3, config)
         labels = Labels.none(500, 3).answered(Answers(known, y[known]))
         labels = labels.guessed(np.arange(30, 400), np.zeros(370, np.int64))
@@ -118,11 +118,11 @@ def test_only_samples_with_a_guess_are_learned_from() -> None:
 
 def test_odd_pools_do_no_harm() -> None:
     flat, y = np.ones((40, 5), np.float32), np.arange(40) % 2
-    assert np.isfinite(learned(flat, y, 10).predict(Pool(flat, None))).all()  # no spread at all
+    assert np.isfinite(learned(flat, y, 10).predict(Pool(flat, "train"))).all()  # no spread at all
     X, y = clustered(60, 3)
     everything = learned(X, y, 59)  # hardly anybody left to guess about
     assert right(everything, X, y)[0] > 0.5
     lonely = np.where(np.arange(60) == 0, 2, y % 2)  # a class with one sample
-    assert np.isfinite(learned(X, lonely, 12).predict(Pool(X, None))).all()
+    assert np.isfinite(learned(X, lonely, 12).predict(Pool(X, "train"))).all()
     one = np.zeros(60, np.int64)
-    assert np.isfinite(learned(X, np.where(np.arange(60) < 1, 1, one), 8, seed=3).predict(Pool(X, None))).all()
+    assert np.isfinite(learned(X, np.where(np.arange(60) < 1, 1, one), 8, seed=3).predict(Pool(X, "train"))).all()
