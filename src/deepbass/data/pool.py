@@ -12,7 +12,7 @@ from deepbass.core.errors import DataError
 from deepbass.core.labels import Ids
 from deepbass.core.raw_samples import RawSamples, UnreadableSample
 from deepbass.core.row_map import RowMap
-from deepbass.data.joined import JoinedSamples
+from deepbass.data.joined_arrays import JoinedArrays
 from deepbass.data.raw_rows import as_lines
 
 LEVELS = 256  # the paper divides pixels by 256, not by 255
@@ -99,7 +99,7 @@ class Pool:
 
     def followed_by(self, other: Pool) -> Pool:
         """Make the pool of these samples and others after them; rows of the others count on from here."""
-        samples = cast(NDArray[Any], JoinedSamples([self._samples, other._samples]))
+        samples = cast(NDArray[Any], JoinedArrays([self._samples, other._samples]))
         names = self._names if isinstance(self._names, str) else [*self._names, *map(other.name, range(len(other)))]
         return Pool(samples, names, np.concatenate([self._rows, len(self._samples) + other._rows]))
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class JoinedSamples:
+class JoinedArrays:
     """Indexes like one array, by rows; its parts may lie on disk."""
 
     def __init__(self, parts: Sequence[Any]) -> None:
