@@ -9,7 +9,7 @@ from deepbass.core.belief import Belief, BeliefSum
 from deepbass.core.by_budget import BY_BUDGET, TYPICAL_PER_CLASS, acquisition, by_budget, fair_share
 from deepbass.core.config import Config
 from deepbass.core.labels import Answers, Labels
-from deepbass.core.places import Places
+from deepbass.core.pool_places import Places
 from deepbass.data.pool import Pool
 from tests.core.test_typical import blobs
 

@@ -13,7 +13,7 @@ from deepbass.core.acquire import ACQUIRE, Acquire, Acquisition, at_random
 from deepbass.core.belief import Belief
 from deepbass.core.config import Config
 from deepbass.core.labels import Ids, Labels
-from deepbass.core.places import Places
+from deepbass.core.pool_places import Places
 from deepbass.core.samples import Samples
 from deepbass.core.typical import MOST_CLUSTERS, MOST_POINTS, Points, by_density, k_means
 

@@ -24,7 +24,7 @@ _TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class Weighing:
     """How much each opinion counts, and what the evidence for it was."""
 
     shares_M: Floats  # sum to 1
@@ -34,13 +34,13 @@ class Verdict:
     plain: int  # of them, by the first alone
 
 
-def alike(opinions: int) -> Verdict:
+def alike(opinions: int) -> Weighing:
     """Weigh all opinions alike: there is no evidence."""
     even_M = np.full(opinions, 1 / opinions)
-    return Verdict(even_M, even_M, 0, 0, 0)
+    return Weighing(even_M, even_M, 0, 0, 0)
 
 
-def weigh(logits_M_N_C: NDArray[np.floating], labels_N: Classes) -> Verdict:
+def weigh(logits_M_N_C: NDArray[np.floating], labels_N: Classes) -> Weighing:
     """Weigh opinions about samples by the labels of these, which none of them had seen.
 
     Each is cooled or heated first until it is as sure as it is right; then shares are those of a mixture under which
@@ -59,7 +59,7 @@ def weigh(logits_M_N_C: NDArray[np.floating], labels_N: Classes) -> Verdict:
     if _loss(pooled_N_C / heat, labels_N) > _loss(cooled_M_N_C[PLAIN], labels_N):
         shares_M = np.eye(opinions)[PLAIN]
         pooled_N_C, heat = cooled_M_N_C[PLAIN], 1.0
-    return Verdict(
+    return Weighing(
         shares_M,
         shares_M / (heats_M * heat),
         count,

@@ -32,7 +32,7 @@ _ON_FEATURES: dict[str, Any] = {
     "passes_known": 0,
 }
 _FIRST_ON_FEATURES = 20  # labels: enough for a first look at the classes
-_MOST_ASKINGS = 50  # iterations in which labels are asked for: with larger budgets more at a time
+_MOST_ASKINGS = 30  # iterations in which labels are asked for: with larger budgets more at a time
 
 AUTO = "auto"  # the paper's settings, and on features and pictures others
 PRESETS = (AUTO, "paper", "quick")

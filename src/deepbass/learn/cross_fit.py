@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from deepbass.core.labels import Classes, Ids
-from deepbass.core.opinions import Verdict, weigh
+from deepbass.core.opinions import Weighing, weigh
 from deepbass.learn.heads import fit, folds_of, weights_of
 from deepbass.learn.pool_heads import WAYS, Head, pool_heads
 from deepbass.learn.pool_view import PoolView
@@ -23,7 +23,7 @@ def cross_fit(
     classes: int,
     strength: float,
     rng: np.random.Generator,
-) -> Verdict:
+) -> Weighing:
     """Weigh plain learning and what learns from the pool, too, by known labels that were kept from both.
 
     ``inputs`` are the labelled samples as the head sees them. A label that is the only one of its class tells nothing:

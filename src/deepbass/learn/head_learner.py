@@ -20,7 +20,7 @@ from deepbass.core.errors import NoDropoutError
 from deepbass.core.guard import Evidence
 from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Ids, Labels
 from deepbass.core.need import EVERYTHING, Need
-from deepbass.core.opinions import PLAIN, Verdict, alike
+from deepbass.core.opinions import PLAIN, Weighing, alike
 from deepbass.core.randomness import generator
 from deepbass.core.samples import Samples
 from deepbass.learn.cross_fit import cross_fit
@@ -140,7 +140,7 @@ class HeadLearner(LocalLearner):
         if "counts" in own and own["shares"].shape == (len(WAYS),):
             self._weighed_with, *counts = own["counts"].tolist()
         if self._weighed_with:
-            self._judge(Verdict(own["shares"].numpy(), own["factors"].numpy(), *counts))
+            self._judge(Weighing(own["shares"].numpy(), own["factors"].numpy(), *counts))
 
     def _with_pool(self, labels: Labels, inputs: Tensor, seed: int) -> Head:
         """Make one head of all ways to learn, by what each is worth on labels that it was kept from."""
@@ -162,7 +162,7 @@ class HeadLearner(LocalLearner):
                 bias = bias + factor * way.bias.double().to(self.device)
         return Head(weight, bias)
 
-    def _judge(self, said: Verdict) -> None:
+    def _judge(self, said: Weighing) -> None:
         """Keep how the ways of learning were weighed, and tell what the pool was worth."""
         self._verdict = said
         believed = 1 - float(said.shares_M[PLAIN])
