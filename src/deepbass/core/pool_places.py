@@ -13,6 +13,7 @@ from deepbass.core.samples import Samples
 from deepbass.core.typical import DIMENSIONS, MOST_POINTS, Points, main_directions
 
 _BYTES = 1 << 28  # of samples that are read at a time
+_ROWS = 65_536  # whose sums are taken at a time
 
 
 class Places:
@@ -42,9 +43,13 @@ class Places:
     @cached_property
     def group(self) -> Ids:
         """The group of each sample: copies have the same one."""
-        rounded = np.ascontiguousarray(np.round(self.points / _step(self.points)).astype(np.int64))
-        rows = rounded.view(np.dtype((np.void, rounded.shape[1] * 8))).ravel()
-        return np.unique(rows, return_inverse=True)[1].ravel().astype(np.int64)
+        step, count = _step(self.points), len(self.points)
+        factors = generator(self._seed, 0, "copies").integers(1, 2**62, self.points.shape[1], dtype=np.int64)
+        sums = np.empty(count, dtype=np.int64)  # equal for copies, and for others by an accident of one in 2^64
+        for start in range(0, count, _ROWS):
+            rows = slice(start, start + _ROWS)
+            sums[rows] = np.round(self.points[rows] / step).astype(np.int64) @ factors
+        return np.unique(sums, return_inverse=True)[1].ravel().astype(np.int64)
 
     def first_of_each(self, ids: Ids, taken: Ids) -> Ids:
         """Leave out who is a copy of one that is taken, or of one that comes before."""
