@@ -152,7 +152,7 @@ def test_rows_are_called_as_a_column_of_theirs_has_it(here: Path, tmp_path: Path
         ("rows", ["{here}/X.npy"], "is an array, but the model was trained on rows of a table"),
         ("pictures", ["{here}/texts.csv"], "has no column 'path'"),
         ("points", ["{here}/X.npy", "--format", "xml"], "format"),
-        ("images", ["{here}/X.npy"], "neither a run nor an exported model"),
+        ("images", ["{here}/X.npy"], "neither a run nor a labelling project nor a model"),
         ("points", ["{here}/empty.npz"], "empty"),
     ],
 )

@@ -108,6 +108,8 @@ def test_the_default_leaves_alone_what_the_user_decides_and_what_is_no_picture()
     assert suited("pixels", (2,), 1000, {}) == {}
     assert suited("pixels", (1, 28, 28), 1000, {"model": "cnn"}) == {}
     assert suited("imagenet", (512,), 1000, {})["admit"] == "weighed"
+    assert suited("imagenet", (512,), 1000, {"model": "own.py:net"})["admit"] == "none"
+    assert suited("pixels", (1, 28, 28), 1000, {"rotate": 10.0}) == {}
     chosen = suited("pixels", (1, 28, 28), 1000, {"initial": 500, "iterations": 8})
     assert (chosen["initial"], chosen["budget"], chosen["iterations"]) == (500, 500, 8)
     assert suited("pixels", (1, 28, 28), 40, {})["budget"] == 40  # a pool smaller than the budget

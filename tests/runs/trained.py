@@ -31,7 +31,7 @@ def on_points(out: Path, **settings: Any) -> Path:
 def on_pictures(out: Path, folder: Path, **settings: Any) -> Path:
     """Train on the pixels of grey pictures: light ones and dark ones."""
     make_pictures(folder)
-    return deepbass.run(str(folder), out=out, **{**QUICK, "features": "pixels", **settings}).path
+    return deepbass.run(str(folder), out=out, **{**QUICK, "features": "pixels", "model": "cnn", **settings}).path
 
 
 def on_texts(out: Path, table: Path, **settings: Any) -> Path:

@@ -11,7 +11,7 @@ from deepbass.store import names
 
 ROOT = Path(__file__).parents[2]
 NAMES = {value for name, value in vars(names).items() if name.isupper()}
-OTHERS = {"README.md"}  # the project itself has one
+OTHERS = {"README.md", "compare.md"}  # the project itself, or its docs, have one
 FOREIGN = ROOT / "src" / "deepbass" / "features" / "installed.py"  # names the files of other packages
 FILES = [path for room in ("src", "tests", "benchmarks", "experiments") for path in (ROOT / room).rglob("*.py")]
 

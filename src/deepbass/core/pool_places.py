@@ -33,7 +33,7 @@ class Places:
         seen = self._flat(some)
         centre = seen.mean(0)
         directions = main_directions(seen - centre, DIMENSIONS, rng) if wide > DIMENSIONS else None
-        points = np.empty((count, DIMENSIONS if directions is not None else wide), dtype=np.float32)
+        points = np.empty((count, wide if directions is None else len(directions)), dtype=np.float32)
         for start in range(0, count, at_a_time):
             ids = np.arange(start, min(start + at_a_time, count))
             part = self._flat(ids) - centre

@@ -65,18 +65,32 @@ def preset(name: str, data: str, budget: int | None = None) -> dict[str, Any]:
     one_of("preset", name, PRESETS)
     paper = _PAPER.get(data, {})
     if name == AUTO:
-        first = paper.get("initial", Config().initial)
-        return {**paper, "initial": first if budget is None else min(first, budget)}
+        return _spending(paper, budget)
     return {"features": "pixels", **(_QUICK if name == "quick" else {}), **paper}
 
 
 def suited(features: str, shape: tuple[int, ...], samples: int, given: Mapping[str, Any]) -> dict[str, Any]:
     """Look up what the preset auto adds once it is known what the network sees, and what the user has ``given``."""
     if features != "pixels":
-        return on_features(samples, given.get("budget"), given.get("initial"), given.get("ask_count"))
-    if len(shape) != 3 or min(shape[1:]) < 8 or given.get("model", "auto") not in ("auto", "small-cnn"):
+        fitting = on_features(samples, given.get("budget"), given.get("initial"), given.get("ask_count"))
+        # what is believed is the head's to weigh; a network of one's own would learn every guess
+        return fitting if given.get("model", "auto") in ("auto", "linear") else {**fitting, "admit": "none"}
+    papers_own = given.get("rotate") or given.get("stretch")  # its augmentation, in which pictures have no other views
+    if len(shape) != 3 or min(shape[1:]) < 8 or given.get("model", "auto") not in ("auto", "small-cnn") or papers_own:
         return {}
     return on_pictures(shape, samples, given.get("budget"), given.get("initial"), given.get("iterations"))
+
+
+def _spending(settings: dict[str, Any], budget: int | None) -> dict[str, Any]:
+    """Begin with no more labels than there are to be, and go on until all of them could be asked for."""
+    if budget is None:
+        return settings
+    standard = Config()
+    initial, count, every, iterations = (
+        settings.get(name, getattr(standard, name)) for name in ("initial", "ask_count", "ask_every", "iterations")
+    )
+    askings = -(-max(0, budget - initial) // count)
+    return {**settings, "initial": min(initial, budget), "iterations": max(iterations, askings * every)}
 
 
 def on_features(samples: int, budget: int | None, initial: int | None, at_a_time: int | None) -> dict[str, Any]:

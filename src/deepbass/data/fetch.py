@@ -128,6 +128,8 @@ def _download(remote: Remote, file: File, cache: Path, progress: bool) -> Path:
     logger.setLevel(logging.WARNING)  # what it would tell is for those who asked for progress, and they are shown it
     try:
         return Path(place.fetch(file.name, downloader=download))
+    except RemoteError:
+        raise
     except ValueError as error:
         raise RemoteError(f"{file.name} is not as published: its sha256 is not {file.sha256}") from error
     except OSError as error:
