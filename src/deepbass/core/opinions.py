@@ -30,7 +30,7 @@ class Weighing:
     shares_M: Floats  # sum to 1
     factors_M: Floats  # of each opinion's logits in the sum of all, which is the logits of the one opinion
     labels: int  # that were kept back
-    right: int  # of them, by the one opinion
+    right: int  # of them, by the one opinion; where it was refused, as it would have been
     plain: int  # of them, by the first alone
 
 
@@ -40,37 +40,33 @@ def alike(opinions: int) -> Weighing:
     return Weighing(even_M, even_M, 0, 0, 0)
 
 
-def weigh(logits_M_N_C: NDArray[np.floating], labels_N: Classes) -> Weighing:
-    """Weigh opinions about samples by the labels of these, which none of them had seen.
+def weigh(logits_M_N_C: NDArray[np.floating], labels_N: Classes, weights_N: Floats) -> Weighing:
+    """Weigh opinions about samples by the labels of these, which none of them had seen, and which count by weight.
 
     Each is cooled or heated first until it is as sure as it is right; then shares are those of a mixture under which
-    the labels are most probable. Where all of that predicts them worse than the plain opinion, that one stands alone.
+    the labels are most probable. Where all of that predicts them worse than the plain opinion, or fewer of them
+    right, that one stands alone.
     """
     opinions, count = logits_M_N_C.shape[:2]
     if not count:
         return alike(opinions)
-    heats_M = np.array([temperature(logits_N_C, labels_N) for logits_N_C in logits_M_N_C])
+    heats_M = np.array([temperature(logits_N_C, labels_N, weights_N) for logits_N_C in logits_M_N_C])
     cooled_M_N_C = logits_M_N_C / heats_M[:, None, None]
-    shares_M = _mixture(_of_truth(cooled_M_N_C, labels_N))
+    shares_M = _mixture(_of_truth(cooled_M_N_C, labels_N), weights_N)
     shares_M = np.where(shares_M < _LEAST, 0.0, shares_M)
     shares_M /= shares_M.sum()
     pooled_N_C = np.einsum("m,mnc->nc", shares_M, cooled_M_N_C)
-    heat = temperature(pooled_N_C, labels_N)
-    if _loss(pooled_N_C / heat, labels_N) > _loss(cooled_M_N_C[PLAIN], labels_N):
-        shares_M = np.eye(opinions)[PLAIN]
-        pooled_N_C, heat = cooled_M_N_C[PLAIN], 1.0
-    return Weighing(
-        shares_M,
-        shares_M / (heats_M * heat),
-        count,
-        int((pooled_N_C.argmax(1) == labels_N).sum()),
-        int((logits_M_N_C[PLAIN].argmax(1) == labels_N).sum()),
-    )
+    heat = temperature(pooled_N_C, labels_N, weights_N)
+    plain_N_C = cooled_M_N_C[PLAIN]
+    right, plain = (int((each.argmax(1) == labels_N).sum()) for each in (pooled_N_C, plain_N_C))
+    if right < plain or _loss(pooled_N_C / heat, labels_N, weights_N) > _loss(plain_N_C, labels_N, weights_N):
+        shares_M, heat = np.eye(opinions)[PLAIN], 1.0
+    return Weighing(shares_M, shares_M / (heats_M * heat), count, right, plain)
 
 
-def temperature(logits_N_C: NDArray[np.floating], labels_N: Classes) -> float:
+def temperature(logits_N_C: NDArray[np.floating], labels_N: Classes, weights_N: Floats) -> float:
     """Find what to divide logits by, so that the labels are most probable; 1 is believed in as much as one label is."""
-    losses = [_loss(logits_N_C / heat, labels_N) + 0.5 * np.log(heat) ** 2 for heat in _TEMPERATURES]
+    losses = [_loss(logits_N_C / heat, labels_N, weights_N) + 0.5 * np.log(heat) ** 2 for heat in _TEMPERATURES]
     return float(_TEMPERATURES[int(np.argmin(losses))])
 
 
@@ -81,12 +77,12 @@ def softmax(logits: NDArray[np.floating]) -> Floats:
     return probs
 
 
-def _mixture(truth_M_N: Floats) -> Floats:
+def _mixture(truth_M_N: Floats, weights_N: Floats) -> Floats:
     """Find the shares of a mixture by expectation maximisation, given what each member gave the truth."""
     shares_M = np.full(len(truth_M_N), 1 / len(truth_M_N))
     for _ in range(_ROUNDS):
         owed_M_N = shares_M[:, None] * truth_M_N
-        shares_M = (owed_M_N / owed_M_N.sum(0)).sum(1) + _PRIOR
+        shares_M = (owed_M_N / owed_M_N.sum(0)) @ weights_N + _PRIOR
         shares_M /= shares_M.sum()
     return shares_M
 
@@ -96,5 +92,5 @@ def _of_truth(logits_M_N_C: Floats, labels_N: Classes) -> Floats:
     return truth_M_N
 
 
-def _loss(logits_N_C: NDArray[np.floating], labels_N: Classes) -> float:
-    return -float(np.log(softmax(logits_N_C)[np.arange(len(labels_N)), labels_N] + _TINY).sum())
+def _loss(logits_N_C: NDArray[np.floating], labels_N: Classes, weights_N: Floats) -> float:
+    return -float(weights_N @ np.log(softmax(logits_N_C)[np.arange(len(labels_N)), labels_N] + _TINY))

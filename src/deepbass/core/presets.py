@@ -31,7 +31,7 @@ _ON_FEATURES: dict[str, Any] = {
     "passes_pool": 0,
     "passes_known": 0,
 }
-_FIRST_ON_FEATURES = 20  # labels: enough for a first look at the classes
+_FIRST_ON_FEATURES = 10  # labels: what follows hangs on which classes they show
 _MOST_ASKINGS = 30  # iterations in which labels are asked for: with larger budgets more at a time
 
 AUTO = "auto"  # the paper's settings, and on features and pictures others

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from deepbass.core.labels import Classes, Ids
 from deepbass.core.opinions import Weighing, weigh
-from deepbass.learn.heads import fit, folds_of, weights_of
+from deepbass.learn.heads import fit, folds_of, half_way, weights_of
 from deepbass.learn.pool_heads import WAYS, Head, pool_heads
 from deepbass.learn.pool_view import PoolView
 
@@ -43,7 +43,8 @@ def cross_fit(
         for way, head in enumerate(others, start=1):
             logits_M_N_C[way, kept] = head.logits(points).numpy()
         telling |= kept & np.isin(labels, labels[rest])
-    return weigh(logits_M_N_C[:, telling], labels[telling])
+    told = labels[telling]
+    return weigh(logits_M_N_C[:, telling], told, half_way(told))
 
 
 def _fitted(view: PoolView, ids: Ids, labels: Classes, inputs: Tensor, classes: int, strength: float) -> list[Head]:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from deepbass.core.belief import Floats
 from deepbass.core.labels import Classes, Ids
-from deepbass.learn.heads import fit, weights_of
+from deepbass.learn.heads import fit, half_way, weights_of
 from deepbass.learn.pool_view import PoolView
 
 WAYS = ("known labels alone", "neighbours", "clear cuts", "even cuts")
@@ -63,8 +63,8 @@ def _guessed(
     points: Tensor, guesses: Classes, known: Tensor, labels: Classes, weights: Floats, start: Head, strength: float
 ) -> Head:
     """Fit a head to known labels and to guesses about the pool, which count for more in all and less in each."""
-    each = _POOL_COUNTS * len(labels) / len(guesses)
-    counts = np.concatenate([weights, np.full(len(guesses), each)])
+    each = half_way(guesses)
+    counts = np.concatenate([weights, _POOL_COUNTS * len(labels) * each / each.sum()])
     answers = torch.from_numpy(np.concatenate([labels, guesses]))
     inputs = torch.cat([known, points])
     weight, bias = fit(
