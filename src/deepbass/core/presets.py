@@ -71,12 +71,16 @@ def preset(name: str, data: str, budget: int | None = None) -> dict[str, Any]:
 
 def suited(features: str, shape: tuple[int, ...], samples: int, given: Mapping[str, Any]) -> dict[str, Any]:
     """Look up what the preset auto adds once it is known what the network sees, and what the user has ``given``."""
-    if features != "pixels":
+    model = given.get("model", "auto")
+    # columns of numbers are features, too; but two of them are a plane, on which a line is a poor cut
+    columns = features == "pixels" and len(shape) == 1 and shape[0] > 2 and model in ("auto", "linear")
+    if features != "pixels" or columns:
         fitting = on_features(samples, given.get("budget"), given.get("initial"), given.get("ask_count"))
         # what is believed is the head's to weigh; a network of one's own would learn every guess
-        return fitting if given.get("model", "auto") in ("auto", "linear") else {**fitting, "admit": "none"}
+        believes = {} if model in ("auto", "linear") else {"admit": "none"}
+        return {**fitting, **believes, **({"model": "linear"} if columns else {})}
     papers_own = given.get("rotate") or given.get("stretch")  # its augmentation, in which pictures have no other views
-    if len(shape) != 3 or min(shape[1:]) < 8 or given.get("model", "auto") not in ("auto", "small-cnn") or papers_own:
+    if len(shape) != 3 or min(shape[1:]) < 8 or model not in ("auto", "small-cnn") or papers_own:
         return {}
     return on_pictures(shape, samples, given.get("budget"), given.get("initial"), given.get("iterations"))
 
