@@ -14,16 +14,20 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(file.parent for file in (ROOT / "results" / "compare").glob("*/matrix.json"))
 
 
-def test_the_default_is_nowhere_below_plain_by_more_than_a_standard_error() -> None:
-    below = []
+# where the default is below plain, as docs/compare.md says: a row that is mended, or a new one, has to be told there
+SAID_TO_BE_BELOW: set[tuple[str, int]] = {("imbalanced", 50)}
+
+
+def test_the_default_is_nowhere_below_plain_by_more_than_a_standard_error_but_where_the_page_says_so() -> None:
+    below = set()
     for folder in FOLDERS:
         outcome = read_outcome(Results.open(folder))
         assert not outcome.failed, folder.name
         standings = outcome.standings(main_measure(outcome))
         assert [standing.labels for standing in standings] == list(outcome.plan.labels), folder.name
         assert all(standing.verdict != ONE_RUN for standing in standings), folder.name
-        below += [f"{folder.name}: {standing}" for standing in standings if standing.verdict == BELOW]
-    assert below == []
+        below |= {(folder.name, standing.labels) for standing in standings if standing.verdict == BELOW}
+    assert below == SAID_TO_BE_BELOW
 
 
 def test_the_page_of_comparisons_is_what_the_result_files_say(monkeypatch: pytest.MonkeyPatch) -> None:
