@@ -221,7 +221,9 @@ def test_metrics_are_what_they_say(tmp_path: Path) -> None:
 def test_bad_input_leaves_no_directory_behind(tmp_path: Path) -> None:
     X, y = blobs()
     with pytest.raises(DataError):
-        deepbass.run(X, y, out=tmp_path / "run", **{**SMALL, "initial": 2, "start": "balanced"})  # a class without a label
+        deepbass.run(
+            X, y, out=tmp_path / "run", **{**SMALL, "initial": 2, "start": "balanced"}
+        )  # a class without a label
     with pytest.raises(DataError, match="call run"):
         deepbass.run(X)
     with pytest.raises(ConfigError, match="logits"):

@@ -79,7 +79,8 @@ def _top(facts: Facts) -> Element:
         "header",
         tag("p", f"deepbass · {facts.data.get('name', 'run')}", class_="kicker"),
         tag("h1", headline(facts)),
-        tag("p", " ".join([sentence(facts), *beside(facts), *facts.worth]), class_="lead"),
+        tag("p", " ".join([sentence(facts), *beside(facts)]), class_="lead"),
+        *([tag("p", " ".join(facts.worth), class_="lead")] if facts.worth else []),
         tag("p", tag("strong", said), more, class_="status open" if resume else "status"),
     )
 

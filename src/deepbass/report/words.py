@@ -95,7 +95,7 @@ def sentence(facts: Facts) -> str:
         f"The network started from {counted(len(facts.initial), 'label')} of {data.get('name', 'the data')}{size}",
         _asked(facts),
     ]
-    if members:
+    if members and facts.last("guess_weight") != 0:  # else they were refused
         clauses.append(f"learned from {counted(members, 'pseudo-label')} of its own")
     return f"{', '.join(clauses[:-1])} and {clauses[-1]}."
 
