@@ -88,12 +88,14 @@ def test_every_method_gets_as_many_labels_as_it_is_said_to(tmp_path: Path) -> No
 
 def test_texts_of_a_table_are_compared_on_the_same_features(tmp_path: Path) -> None:
     file = tmp_path / "messages.csv"
+    days = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
     with file.open("w", newline="", encoding="utf-8") as opened:
         table = csv.writer(opened)
         table.writerow(["said", "kind"])
         for number in range(120):
             spam = number % 3 == 0
-            table.writerow([f"{'win cash now' if spam else 'see you at lunch'} {number}", "spam" if spam else "ham"])
+            said = f"{'win cash now' if spam else 'see you at lunch'} {days[number % 7]} {days[number // 7 % 7]}"
+            table.writerow([said, "spam" if spam else "ham"])  # words that tell them apart: copies are not asked about
     settings = {"text": "said", "target": "kind", "features": "words"}
     facts = look_at_data(str(file), settings, 0)
     methods = [METHODS[name] for name in ("logistic-regression", "deepbass")]
