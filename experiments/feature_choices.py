@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 from sklearn.linear_model import LogisticRegression
 
+from deepbass.data.raw_rows import Texts
 from deepbass.features.extractor import Extractor, Features
 from deepbass.features.imagenet import ImagenetFeatures
 from deepbass.features.sentences import SentenceFeatures
@@ -27,18 +28,6 @@ OUT = Path(__file__).parents[1] / "results" / "features.json"
 PICTURES, TEXTS, UNLABELLED, HELD_OUT = 2_000, 1_700, 10_000, 700
 LABELS = (100, 300, 1_000)
 DRAWS = 5
-
-
-class Texts:
-    """Texts in memory."""
-
-    kind = "text"
-
-    def __init__(self, texts: list[str]) -> None:
-        self.texts = texts
-
-    def read(self, row: int) -> str:
-        return self.texts[row]
 
 
 def accuracy(features: Features, labels: NDArray[Any], c: float) -> dict[str, float]:
@@ -84,7 +73,7 @@ def texts(path: Path) -> list[dict[str, Any]]:
     found_texts = [line["text"] for line in chosen]
     labels = np.array([line["label"] for line in chosen[:TEXTS]])
     words = WordFeatures()
-    words.fit(Texts(found_texts), np.arange(UNLABELLED))  # type: ignore[arg-type]
+    words.fit(Texts(found_texts), np.arange(UNLABELLED))
     found = []
     for extractor in (words, SentenceFeatures()):
         features, speed = timed(extractor, found_texts[:TEXTS])

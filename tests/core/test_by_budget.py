@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from deepbass.core.belief import Belief, BeliefSum
-from deepbass.core.by_budget import BY_BUDGET, TYPICAL_PER_CLASS, acquisition, by_budget, fair_share
-from deepbass.core.config import Config
+from deepbass.core.by_budget import TYPICAL_PER_CLASS, acquisition, by_budget, fair_share
+from deepbass.core.config import BY_BUDGET, Config
+from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Answers, Labels
 from deepbass.core.pool_places import Places
 from deepbass.data.pool import Pool
@@ -93,7 +94,7 @@ def test_points_without_spread_are_one_question() -> None:
     assert len(asked(flat, known(40, np.arange(8)), np.zeros(40), 5)) == 0
 
 
-def test_without_a_pool_it_makes_do_with_doubts() -> None:
-    policy = acquisition(Config(acquire=BY_BUDGET), None)
-    chosen = policy(believing(np.linspace(0, 1, 100)), np.arange(100), 10, np.random.default_rng(0))
-    assert len(chosen) == 10
+def test_it_is_not_made_without_a_pool() -> None:
+    with pytest.raises(ConfigError, match="give the pool"):
+        acquisition(Config(acquire=BY_BUDGET), None)
+    acquisition(Config(), None)  # all others do without

@@ -13,8 +13,7 @@ import pytest
 from deepbass.cli.settings_table import renew
 from deepbass.core.acquire import ACQUIRE
 from deepbass.core.admit import ADMIT
-from deepbass.core.by_budget import BY_BUDGET
-from deepbass.core.config import OWN, PEOPLE, Config, RunSettings
+from deepbass.core.config import BY_BUDGET, OWN, PEOPLE, Config, RunSettings
 from deepbass.core.errors import ConfigError
 from deepbass.core.loop import Method
 from deepbass.core.presets import AUTO, PRESETS, preset, suited

@@ -29,14 +29,15 @@ def some_belief(seed: int = 0, spared: int = 0) -> Belief:
 @pytest.mark.parametrize("policy", sorted(ACQUIRE))
 def test_every_policy_orders_all_that_may_be_asked_for_and_nothing_else(policy: str) -> None:
     askable = np.arange(3, SAMPLES, 2)
-    order = asking_order(ACQUIRE[policy](0.9), some_belief(), askable, np.random.default_rng(0))
+    nothing = Labels.none(SAMPLES, CLASSES)
+    order = asking_order(ACQUIRE[policy](0.9), some_belief(), nothing, askable, np.random.default_rng(0))
     assert sorted(order.tolist()) == askable.tolist()
 
 
 @pytest.mark.parametrize("policy", ["max-entropy", "bald", "variation-ratios", "least-confidence", "margin"])
 def test_the_order_begins_with_what_the_policy_asks_for(policy: str) -> None:
     acquire, belief, askable = ACQUIRE[policy](0.9), some_belief(spared=5), np.arange(SAMPLES)
-    order = asking_order(acquire, belief, askable, np.random.default_rng(0))
+    order = asking_order(acquire, belief, Labels.none(SAMPLES, CLASSES), askable, np.random.default_rng(0))
     assert order[:10].tolist() == acquire(belief, askable, 10, np.random.default_rng(0)).tolist()
     assert set(order[-5:].tolist()) == set(range(SAMPLES - 5, SAMPLES))  # spared passes: behind all others
 
@@ -51,7 +52,7 @@ def rank(
     class_ids: tuple[int, ...] = (0, 1, 2),
 ) -> Ranking:
     belief = some_belief(seed)
-    order = asking_order(ACQUIRE["max-entropy"](0.9), belief, labels.askable, np.random.default_rng(0))
+    order = asking_order(ACQUIRE["max-entropy"](0.9), belief, labels, labels.askable, np.random.default_rng(0))
     nothing = np.full(SAMPLES, UNKNOWN)
     return make_ranking(
         rows, belief, labels, order, nothing, class_ids=class_ids, believed_with=with_labels, before=before

@@ -11,13 +11,13 @@ import numpy as np
 
 from deepbass.core.acquire import ACQUIRE, Acquire, Acquisition, at_random
 from deepbass.core.belief import Belief
-from deepbass.core.config import Config
+from deepbass.core.config import BY_BUDGET, Config
+from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Ids, Labels
 from deepbass.core.pool_places import Places
 from deepbass.core.samples import Samples
 from deepbass.core.typical import MOST_CLUSTERS, MOST_POINTS, Points, by_density, k_means
 
-BY_BUDGET = "by-budget"
 TYPICAL_PER_CLASS = 5  # labels, as many as classes times this, that are typical ones
 MOST_AT_A_TIME = 100  # that are chosen with regard to one another
 _DOUBTFUL = 5  # times as many as wanted are drawn from
@@ -59,10 +59,12 @@ def fair_share(labels: Labels) -> float:
 
 
 def acquisition(config: Config, samples: Samples | None) -> Acquire:
-    """Look up a policy by the name in the configuration; without a pool, what needs one makes do with doubts."""
-    if config.acquire == BY_BUDGET:
-        return ACQUIRE["margin-draw"](config.quantile) if samples is None else by_budget(Places(samples, config.seed))
-    return ACQUIRE[config.acquire](config.quantile)
+    """Look up a policy by the name in the configuration; one of them wants to know the pool."""
+    if config.acquire != BY_BUDGET:
+        return ACQUIRE[config.acquire](config.quantile)
+    if samples is None:
+        raise ConfigError(f"acquire = {BY_BUDGET} goes by where samples lie: give the pool, too.")
+    return by_budget(Places(samples, config.seed))
 
 
 def more_typical(points: Points, taken: Ids, askable: Ids, count: int, rng: np.random.Generator) -> Ids:

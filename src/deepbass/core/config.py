@@ -51,7 +51,7 @@ _MEANT = {
     "n_jobs": "threads are torch's: torch.set_num_threads, or OMP_NUM_THREADS",
     "verbose": "pass watch=deepbass.Watch(on_metrics=...) to look on",
 }
-WEIGHED = "weighed"
+BY_BUDGET, WEIGHED = "by-budget", "weighed"  # an acquisition and an admission that others ask for by name
 MOST_PASSES = 65_535  # votes are counted in 16 bits
 
 
@@ -105,7 +105,7 @@ class Config:
             "five is put at random",
             "random": "any",
             "none": "never ask",
-            "by-budget": "the densest of every cluster while labels are few, then as margin-draw; no copies; one "
+            BY_BUDGET: "the densest of every cluster while labels are few, then as margin-draw; no copies; one "
             "question in ten at random, more while a class was hardly met",
         },
         written=(OWN,),

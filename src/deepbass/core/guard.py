@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -29,7 +28,7 @@ class Evidence:
 
 
 def worth_in_words(
-    accuracy: float, plain: float | None, at_random: float | None, evidence: Iterable[Evidence]
+    accuracy: float, plain: float | None, at_random: float | None, evidence: Evidence | None
 ) -> list[str]:
     """Say what a model is worth beside plain learning, and what pseudo-labels and questions added or cost.
 
@@ -45,7 +44,9 @@ def worth_in_words(
             f"Plain learning from as many labels drawn at random: {at_random:.2%}; "
             f"{_moved('the choice of labels', points)}."
         )
-    return [*said, *(f"{each.words[0].upper()}{each.words[1:]}." for each in evidence if each.labels)]
+    if evidence is not None and evidence.labels:
+        said.append(f"{evidence.words[0].upper()}{evidence.words[1:]}.")
+    return said
 
 
 def _moved(what: str, points: float) -> str:

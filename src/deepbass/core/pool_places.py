@@ -24,21 +24,8 @@ class Places:
 
     @cached_property
     def points(self) -> Points:
-        """One row per sample: the main directions come from a part of a large pool, the places from all of it."""
-        count, wide = len(self._samples), math.prod(self._samples.shape)
-        rng = generator(self._seed, 0, "places")
-        at_a_time = max(1, _BYTES // (4 * wide))
-        most = min(MOST_POINTS, at_a_time)
-        some = np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
-        seen = self._flat(some)
-        centre = seen.mean(0)
-        directions = main_directions(seen - centre, DIMENSIONS, rng) if wide > DIMENSIONS else None
-        points = np.empty((count, wide if directions is None else len(directions)), dtype=np.float32)
-        for start in range(0, count, at_a_time):
-            ids = np.arange(start, min(start + at_a_time, count))
-            part = self._flat(ids) - centre
-            points[ids] = part if directions is None else part @ directions.T
-        return points
+        """One row per sample."""
+        return placed(self._samples, DIMENSIONS, MOST_POINTS, generator(self._seed, 0, "places"))
 
     @cached_property
     def group(self) -> Ids:
@@ -56,8 +43,29 @@ class Places:
         free = ids[~np.isin(self.group[ids], self.group[taken])]
         return free[np.sort(np.unique(self.group[free], return_index=True)[1])]
 
-    def _flat(self, ids: Ids) -> Points:
-        return self._samples.read(ids).reshape(len(ids), -1)
+
+def placed(samples: Samples, dimensions: int, learned_from: int, rng: np.random.Generator) -> Points:
+    """Project all samples onto their main directions, which come from a part of a large pool.
+
+    Samples of no more numbers than that are only centred.
+    """
+    count, wide = len(samples), math.prod(samples.shape)
+    at_a_time = max(1, _BYTES // (4 * wide))
+    most = min(learned_from, at_a_time)
+    some = np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
+    seen = _flat(samples, some)
+    centre = seen.mean(0)
+    directions = main_directions(seen - centre, dimensions, rng) if wide > dimensions else None
+    points = np.empty((count, wide if directions is None else len(directions)), dtype=np.float32)
+    for start in range(0, count, at_a_time):
+        ids = np.arange(start, min(start + at_a_time, count))
+        part = _flat(samples, ids) - centre
+        points[ids] = part if directions is None else part @ directions.T
+    return points
+
+
+def _flat(samples: Samples, ids: Ids) -> Points:
+    return samples.read(ids).reshape(len(ids), -1)
 
 
 def _step(points: Points) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from deepbass.core.config import WEIGHED, Config, one_of
+from deepbass.core.config import BY_BUDGET, WEIGHED, Config, one_of
 
 # What differs from Config's defaults, which are the paper's MNIST experiment.
 _PAPER: dict[str, dict[str, Any]] = {
@@ -26,7 +26,7 @@ _QUICK: dict[str, Any] = {
 _ON_FEATURES: dict[str, Any] = {
     "start": "typical",
     "ask_every": 1,
-    "acquire": "by-budget",
+    "acquire": BY_BUDGET,
     "admit": WEIGHED,
     "passes_pool": 0,
     "passes_known": 0,

@@ -6,10 +6,13 @@ Where next to nothing is known, the samples that a model is least sure of are ou
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.labels import Ids
+from deepbass.core.samples import Samples
 
 Points = NDArray[np.float32]
 
@@ -17,7 +20,15 @@ MOST_POINTS = 20_000  # that are clustered: of a larger pool a random part
 MOST_CLUSTERS = 500  # more of them would be too small to tell what is typical
 DIMENSIONS = 64  # that the points are reduced to: what is beyond is mostly noise, and time
 _NEIGHBOURS = 20
+_MOST_BYTES = 1 << 28  # of samples that are read
 _ROUNDS = 20
+
+
+def typical_of(samples: Samples, ids: Ids, count: int, rng: np.random.Generator) -> Ids:
+    """Choose ``count`` of some samples that stand for many, without reading more of them than fit into memory."""
+    most = max(count, min(MOST_POINTS, _MOST_BYTES // (4 * math.prod(samples.shape))))
+    some = ids if len(ids) <= most else np.sort(rng.choice(ids, size=most, replace=False))
+    return some[typical(samples.read(some), count, rng)]
 
 
 def typical(points: Points, count: int, rng: np.random.Generator) -> Ids:

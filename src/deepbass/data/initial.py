@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,10 +12,8 @@ from deepbass.core.errors import DataError
 from deepbass.core.foreign import decoding
 from deepbass.core.labels import UNKNOWN, Classes, Ids
 from deepbass.core.randomness import generator
-from deepbass.core.typical import MOST_POINTS, typical
+from deepbass.core.typical import typical_of
 from deepbass.data.pool import Pool
-
-_MOST_BYTES = 1 << 28  # of samples that are clustered
 
 
 def initial_labels(config: Config, pool: Pool, truth: Classes, classes: Sequence[str]) -> Ids:
@@ -28,9 +25,7 @@ def initial_labels(config: Config, pool: Pool, truth: Classes, classes: Sequence
     rng = generator(config.seed, 0, "initial labels")
     if config.start == "random":
         return np.sort(rng.permutation(known)[: config.initial])  # fewer are always among more
-    most = max(config.initial, min(MOST_POINTS, _MOST_BYTES // (4 * math.prod(pool.shape))))
-    some = known if len(known) <= most else np.sort(rng.choice(known, size=most, replace=False))
-    return np.sort(some[typical(pool.read(some), config.initial, rng)])
+    return np.sort(typical_of(pool, known, config.initial, rng))
 
 
 def choose_initial(truth: Classes, classes: int | Sequence[str], count: int, seed: int) -> Ids:

@@ -57,6 +57,11 @@ def warp(images_N_C_H_W: Images, degrees_N: Floats, factors_N_2: Floats) -> Imag
     from_x_N_H_W = cos_N_1_1 * x_N_1_W - sin_N_1_1 * y_N_H_1
 
     grid_N_H_W_2 = np.stack((from_x_N_H_W * (2 / width), from_y_N_H_W * (2 / height)), axis=-1, dtype=np.float32)
+    return seen_at(images_N_C_H_W, grid_N_H_W_2)
+
+
+def seen_at(images_N_C_H_W: Images, grid_N_H_W_2: NDArray[np.float32]) -> Images:
+    """Look images up at other places, (x, y) in torch's coordinates; outside is the nearest pixel of the edge."""
     warped: Images = F.grid_sample(
         torch.from_numpy(images_N_C_H_W),
         torch.from_numpy(grid_N_H_W_2),

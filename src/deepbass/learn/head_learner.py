@@ -54,7 +54,7 @@ class HeadLearner(LocalLearner):
         some = np.unique(np.linspace(0, len(pool) - 1, min(len(pool), _PREPARED_WITH)).astype(np.int64))
         model.prepare(pool.read(some))
         self._view: PoolView | None = None  # made when it is needed first
-        self._verdict, self._weighed_with = alike(len(WAYS)), 0
+        self._weighing, self._weighed_with = alike(len(WAYS)), 0
         super().__init__(model, pool, classes, config, on_progress)
         linear = self.model.linear
         self._plain = Head(linear.weight.detach().double().clone(), linear.bias.detach().double().clone())
@@ -117,7 +117,7 @@ class HeadLearner(LocalLearner):
 
     def state(self) -> bytes:
         """Pack the head, and what it has beside it: the plain one, and how the ways of learning were weighed."""
-        said = self._verdict
+        said = self._weighing
         own = {
             "weight": self._plain.weight,
             "bias": self._plain.bias,
@@ -136,7 +136,7 @@ class HeadLearner(LocalLearner):
         linear = self.model.linear
         weight, bias = own.get("weight", linear.weight.detach()), own.get("bias", linear.bias.detach())
         self._plain = Head(weight.double().to(self.device), bias.double().to(self.device))
-        self._weighed_with, self.evidence = 0, ()
+        self._weighed_with, self.evidence = 0, None
         if "counts" in own and own["shares"].shape == (len(WAYS),):
             self._weighed_with, *counts = own["counts"].tolist()
         if self._weighed_with:
@@ -154,19 +154,19 @@ class HeadLearner(LocalLearner):
             self._judge(cross_fit(view, known, answers, inputs, self._classes, strength, folds))
             self._weighed_with = len(known)
         self._on_progress("training", 0.8)
-        weight, bias = (self._verdict.factors_M[PLAIN] * part for part in self._plain)
-        if self._verdict.shares_M[PLAIN] < 1:
+        weight, bias = (self._weighing.factors_M[PLAIN] * part for part in self._plain)
+        if self._weighing.shares_M[PLAIN] < 1:
             ways = pool_heads(view, known, answers, self._plain, strength)
-            for factor, way in zip(self._verdict.factors_M[1:], ways, strict=True):
+            for factor, way in zip(self._weighing.factors_M[1:], ways, strict=True):
                 weight = weight + factor * view.widened(way.weight.double()).to(self.device)
                 bias = bias + factor * way.bias.double().to(self.device)
         return Head(weight, bias)
 
     def _judge(self, said: Weighing) -> None:
         """Keep how the ways of learning were weighed, and tell what the pool was worth."""
-        self._verdict = said
+        self._weighing = said
         believed = 1 - float(said.shares_M[PLAIN])
-        self.evidence = (Evidence("pseudo-labels", said.labels, said.right, said.plain, believed),)
+        self.evidence = Evidence("pseudo-labels", said.labels, said.right, said.plain, believed)
 
     def _probs(self, head: Head, samples: Samples, ids: Ids) -> Floats:
         parts = np.array_split(ids, max(1, len(ids) // _READ_AT_A_TIME))

@@ -39,7 +39,7 @@ _READ_AT_A_TIME = 1024  # samples
 class LocalLearner:
     """Trains and asks a model. Satisfies the loop's Learner protocol."""
 
-    evidence: tuple[Evidence, ...] = ()  # what known labels say about parts of the method that may help or harm
+    evidence: Evidence | None = None  # what known labels that were kept from guesses say of them
 
     def __init__(
         self,

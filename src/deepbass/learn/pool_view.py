@@ -35,8 +35,8 @@ class PoolView:
         self._directions = torch.from_numpy(main_directions(seen.numpy(), DIMENSIONS, rng)) if wide else None
         self.points = self.reduced(seen)
         lengths = np.linalg.norm(self.points.numpy(), axis=1, keepdims=True)
-        self._directions_N_D: NDArray[np.float32] = self.points.numpy() / np.maximum(lengths, 1e-9)
-        self._graph = neighbour_graph(self._directions_N_D, _NEIGHBOURS)
+        self._units_N_D: NDArray[np.float32] = self.points.numpy() / np.maximum(lengths, 1e-9)
+        self._graph = neighbour_graph(self._units_N_D, _NEIGHBOURS)
         few = min(_SHOWN, len(self.rows))
         self.shown = np.sort(rng.choice(len(self.rows), few, replace=False))  # places in rows
 
@@ -63,6 +63,6 @@ class PoolView:
         places = np.minimum(np.searchsorted(self.rows, ids), len(self.rows) - 1)
         outside = np.flatnonzero(self.rows[places] != ids)
         if len(outside):
-            products = self.reduced(self.prepared(ids[outside])).numpy() @ self._directions_N_D.T
+            products = self.reduced(self.prepared(ids[outside])).numpy() @ self._units_N_D.T
             places[outside] = products.argmax(1)
         return places

@@ -10,13 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from deepbass.core.errors import ConfigError
-
-Images = NDArray[np.float32]
+from deepbass.learn.augment import Images, seen_at
 
 
 @dataclass(frozen=True)
@@ -87,14 +84,7 @@ def _warped(images_N_C_H_W: Images, changes: Changes, rng: np.random.Generator) 
     ):
         grid_N_H_W_2[..., axis] = (of_x_N[:, None] * x_W)[:, None, :]
         grid_N_H_W_2[..., axis] += (of_y_N[:, None] * y_H + shift_N_2[:, axis, None])[:, :, None]
-    warped: Images = F.grid_sample(
-        torch.from_numpy(images_N_C_H_W),
-        torch.from_numpy(grid_N_H_W_2),
-        mode="bilinear",
-        padding_mode="border",
-        align_corners=False,
-    ).numpy()
-    return warped
+    return seen_at(images_N_C_H_W, grid_N_H_W_2)
 
 
 def _holes(shape: tuple[int, ...], most: float, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -69,7 +69,7 @@ class TeacherLearner(LocalLearner):
             self._held.keep_some(labels, seed)
         elif guessing:
             self._judge(labels)
-        weight = self.evidence[0].weight if self.evidence else 1.0
+        weight = self.evidence.weight if self.evidence else 1.0
         with self._timed("train"), self._seeded(seed):
             labels = labels.answered(Answers(self._held.kept, np.full(len(self._held.kept), UNKNOWN)))
             known = np.repeat(labels.known, copies)
@@ -108,11 +108,12 @@ class TeacherLearner(LocalLearner):
             self._held.take_up(tensors)
             self._trainings = int(tensors["trainings"])
             told = tensors["evidence"].tolist()
-            self.evidence = (Evidence("pseudo-labels", int(told[0]), *told[1:]),) if told else ()
+            self.evidence = Evidence("pseudo-labels", int(told[0]), *told[1:]) if told else None
 
     def _told(self) -> torch.Tensor:
-        told = [(each.labels, each.right, each.plain, each.weight) for each in self.evidence]
-        return torch.tensor(told[0] if told else (), dtype=torch.float64)
+        said = self.evidence
+        told = (said.labels, said.right, said.plain, said.weight) if said else ()
+        return torch.tensor(told, dtype=torch.float64)
 
     def _judge(self, labels: Labels) -> None:
         """Ask both teachers about labels that they have not learned from, and weigh the guesses by who was right."""
@@ -120,7 +121,7 @@ class TeacherLearner(LocalLearner):
         if self._trainings > max(1, self._config.iterations // _TRIAL):
             self._ask(np.intersect1d(self._held.kept, labels.known), labels, kept=True)
             self._held.end_trial()
-        self.evidence = (self._held.evidence(labels),)
+        self.evidence = self._held.evidence(labels)
 
     def _ask(self, ids: Ids, labels: Labels, *, kept: bool) -> None:
         right, plain = (

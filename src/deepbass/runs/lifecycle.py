@@ -256,9 +256,7 @@ class Run:
     def _on_step(self, step: Step) -> None:
         self._quality = self.learner.evaluate(self.data.validation, self.data.validation_labels)
         plain = self._share_right(self.learner.predict_plain(self.data.validation))
-        metrics = measure(
-            step, self.data.truth, self._quality, plain=plain, evidence=next(iter(self.learner.evidence), None)
-        )
+        metrics = measure(step, self.data.truth, self._quality, plain=plain, evidence=self.learner.evidence)
         self._recorder.commit(step.state, metrics, step.asked, step.answers, self._source)
         if self._shared is not None and step.state.iteration == 0 and not self._shared.exists():
             self._shared.parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from deepbass.core.labels import UNKNOWN, Answers, Ids, Labels
 from deepbass.core.loop import UNTRAINED, Method, State, Step, after, run
 from deepbass.core.own_rules import method_with
 from deepbass.core.randomness import generator, seed_for
-from deepbass.core.typical import MOST_POINTS, typical
+from deepbass.core.typical import typical_of
 from deepbass.learn.carry_over import carry_over
 from deepbass.learn.head_learner import HeadLearner
 from deepbass.learn.learner import LocalLearner
@@ -23,7 +22,6 @@ from deepbass.learn.own_network import Networks
 from deepbass.oracle.nobody import Nobody
 from deepbass.runs.in_memory import Seen, new_learner
 
-_MOST_BYTES = 1 << 28  # of samples that are clustered
 FEWEST = 2  # classes that must have been met
 
 
@@ -151,12 +149,7 @@ class Stepwise:
     def _typical(self, count: int, rng: np.random.Generator) -> Ids:
         """Choose what is common, as far from what was asked before as clusters are from one another."""
         labels, pool = self.labels, self.seen.pool
-        some = np.arange(len(pool))
-        most = max(labels.spent + count, min(MOST_POINTS, _MOST_BYTES // (4 * math.prod(pool.shape))))
-        if len(some) > most:
-            some = np.sort(rng.choice(some, size=most, replace=False))
-        wanted = min(labels.spent + count, len(some))
-        order = some[typical(pool.read(some), wanted, rng)]
+        order = typical_of(pool, np.arange(len(pool)), min(labels.spent + count, len(pool)), rng)
         open_ = order[np.isin(order, labels.askable)][:count]
         rest = np.setdiff1d(labels.askable, open_)
         return np.concatenate([open_, rng.permutation(rest)[: count - len(open_)]])

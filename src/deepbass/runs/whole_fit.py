@@ -17,7 +17,7 @@ from deepbass.core.loop import State, Step, run
 from deepbass.core.own_rules import method_with
 from deepbass.core.randomness import generator
 from deepbass.core.row_map import RowMap
-from deepbass.core.typical import typical
+from deepbass.core.typical import typical_of
 from deepbass.data.given_labels import GivenLabels
 from deepbass.learn.learner import LocalLearner
 from deepbass.oracle import Answering, AnyOracle
@@ -105,7 +105,7 @@ def _typical(seen: Seen, labels: Labels, config: Config) -> Ids:
     askable = labels.askable
     left = config.ask_count if config.budget is None else config.budget - labels.spent
     count = min(max(left, 0), max(config.ask_count, 2 * labels.classes), len(askable))
-    return askable[typical(seen.pool.read(askable), count, rng)]
+    return typical_of(seen.pool, askable, count, rng)
 
 
 def _check_enough(labels: Labels, given: GivenLabels) -> None:

@@ -216,8 +216,8 @@ class ModelRun:
         ranking = self._rank(step, len(believed_with.known))
         changed = len(step.answers.ids) > 0 or self._vetoes != self._vetoes_before
         quiet = 0 if changed else self._quiet + 1
-        evidence = next(iter(self._learner.evidence), None)
-        metrics = measure(replace(step, asked=NO_IDS), np.full(len(labels), UNKNOWN), None, evidence=evidence)
+        unknown = np.full(len(labels), UNKNOWN)
+        metrics = measure(replace(step, asked=NO_IDS), unknown, None, evidence=self._learner.evidence)
         audit_labels = self._reader.ledger.audit_labels()
         audited, audit = len(audit_labels), error_estimate(ranking.predicted, audit_labels)
         scored = {"audit": audit.n if audit else 0, "audit_errors": audit.errors if audit else 0}
@@ -246,7 +246,7 @@ class ModelRun:
         predicted[material.reserve] = probabilities[:-1].argmax(1)
         askable = np.setdiff1d(labels.askable, material.reserve)
         rng = generator(self._config.seed, step.state.iteration, "ranking")
-        order = asking_order(self._method.acquire, belief, askable, rng, labels)
+        order = asking_order(self._method.acquire, belief, labels, askable, rng)
         return make_ranking(
             material.rows,
             belief,

@@ -17,17 +17,14 @@ SNAPSHOT_EVERY = 10  # labels from one snapshot of all guesses to the next
 SNAPSHOTS_OVER = 100  # labels for which snapshots are kept
 
 
-def asking_order(
-    acquire: Acquire, belief: Belief, askable: Ids, rng: np.random.Generator, labels: Labels | None = None
-) -> Ids:
+def asking_order(acquire: Acquire, belief: Belief, labels: Labels, askable: Ids, rng: np.random.Generator) -> Ids:
     """Order all ids that may be asked for by the policy; what it would not ask for follows by entropy.
 
     Policies that rank put whoever was spared passes behind those that made all, and order them by the score so far:
     what the loop needed is exact, and the rest is as good as what is known. Policies that draw, or never ask, leave
     some out, and people may go on labelling all the same.
     """
-    choose = acquire.choose if labels is None else acquire.about(labels)
-    first = choose(belief, askable, min(len(askable), acquire.most or len(askable)), rng)
+    first = acquire.about(labels)(belief, askable, min(len(askable), acquire.most or len(askable)), rng)
     rest = np.setdiff1d(askable, first)
     return np.concatenate([first, rest[np.argsort(-belief.about(rest).entropy, kind="stable")]])
 

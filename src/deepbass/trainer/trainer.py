@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from deepbass.core.by_budget import BY_BUDGET
-from deepbass.core.config import PEOPLE, WEIGHED, Config
+from deepbass.core.config import BY_BUDGET, PEOPLE, WEIGHED, Config
 from deepbass.core.errors import ConfigError, DataError, StoreError
 from deepbass.data.load import PIXELS
 from deepbass.data.source import name_of
