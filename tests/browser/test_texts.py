@@ -14,7 +14,7 @@ from deepbass.label.project import Project, Settings
 from tests.web.served import served
 
 from .conftest import Open, Serve, Visit
-from .test_views import VIEWS, pale, unnamed
+from .looking import VIEWS, pale, unnamed
 
 LONG = "\n\n".join(f"Paragraph {number}: " + "the export button does nothing, twice. " * 12 for number in range(30))
 ARABIC = "الزر لا يعمل في الصفحة الأولى"

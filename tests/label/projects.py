@@ -105,3 +105,9 @@ def commit(
     run.checkpoints.save(iteration, files, {})
     numbers = {"known": ranking.known, "audit": 0, "audit_errors": 0, **metrics}
     run.events.commit_step(iteration, numbers, {}, NO_IDS, NO_ANSWERS, "journal")
+
+
+def shade_of(path: Path) -> int:
+    """Tell the grey of an image that has one."""
+    with Image.open(path) as image:
+        return int(np.asarray(image)[0, 0])

@@ -63,6 +63,11 @@ class Served:
         """What lets a browser in."""
         return parse_qs(urlsplit(self.ready.url).query)["token"][0]
 
+    @property
+    def cookie(self) -> str:
+        """What its browser sends along, as a header has it."""
+        return "; ".join(f"{name}={value}" for name, value in self.client.cookies.items())
+
     def anonymous(self) -> httpx.Client:
         """Make a browser without a cookie."""
         return httpx.Client(base_url=self.origin, timeout=30, trust_env=False)
