@@ -18,7 +18,7 @@ from deepbass.cli import main
 from deepbass.core.config import Config
 from deepbass.core.labels import Classes, Ids
 from deepbass.data.initial import choose_initial
-from deepbass.learn import learner
+from deepbass.learn import learner, optimisation
 from deepbass.learn.augment import Images, draw, warp
 from deepbass.runs import lifecycle
 
@@ -35,16 +35,16 @@ def _labels_of(other: str) -> None:
 def _l2(where: str) -> None:
     if where != "convolutions":
         raise SystemExit(f"l2={where} is not known here: l2=convolutions is.")
-    usual = learner.adam
+    usual = optimisation.built_in
 
-    def adam(model: nn.Module, config: Config) -> torch.optim.Adam:
+    def built_in(model: nn.Module, config: Config) -> torch.optim.Optimizer:
         optimizer = usual(model, config)
         decayed, free = (group["params"] for group in optimizer.param_groups)
         free += [weights for weights in decayed if weights.ndim == _DENSE]
         decayed[:] = [weights for weights in decayed if weights.ndim > _DENSE]
         return optimizer
 
-    vars(learner)["adam"] = adam
+    vars(optimisation)["built_in"] = built_in
 
 
 def _augment(how: str) -> None:

@@ -20,7 +20,7 @@ from deepbass.core.belief import Belief
 from deepbass.core.config import OWN, RunSettings
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.labels import Answers, Ids, Labels
-from deepbass.core.loop import State
+from deepbass.core.own_rules import History
 from deepbass.store.names import MODEL_FILE, RUN_FILE
 
 TINY: dict[str, Any] = {
@@ -87,8 +87,15 @@ def all_of_them(belief: Belief, threshold: float, labels: Labels) -> Labels:
     return labels.guessed(belief.ids, belief.guess)
 
 
-def enough(state: State) -> str | None:
-    return "ten labels are enough" if len(state.labels.known) >= 10 else None
+def enough(history: History) -> str | None:
+    return "ten labels are enough" if history[-1]["known"] >= 10 else None
+
+
+class Patient(deepbass.LocalLearner):
+    """A learner that trains twice as long."""
+
+    def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
+        super().train(labels, epochs=2 * epochs, copies=copies, seed=seed)
 
 
 def test_a_rule_of_ones_own_does_what_the_same_rule_does_by_name(tmp_path: Path) -> None:
@@ -132,7 +139,8 @@ class Truth:
 OWN_PARTS: dict[str, Callable[[], Any]] = {
     "acquire": lambda: most_uncertain,
     "admit": lambda: all_of_them,
-    "stop": lambda: lambda state: None,
+    "stop": lambda: lambda history: None,
+    "learner": lambda: Patient,
     "oracle": Truth,
     "model": lambda: torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Dropout(0.2), torch.nn.Linear(8, 2)),
 }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deepbass.core.loop import State as State
     from deepbass.estimator import DeepBASSClassifier as DeepBASSClassifier
     from deepbass.learn.add_dropout import with_dropout as with_dropout
+    from deepbass.learn.learner import LocalLearner as LocalLearner
     from deepbass.report.page import write_report as write_report
     from deepbass.runs.lifecycle import Result as Result
     from deepbass.runs.lifecycle import Watch as Watch
@@ -59,6 +60,7 @@ _HOMES = {
     "Admit": "deepbass.core.admit",
     "State": "deepbass.core.loop",
     "Learner": "deepbass.core.loop",
+    "LocalLearner": "deepbass.learn.learner",
 }
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (names from the table above)

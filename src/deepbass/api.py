@@ -21,26 +21,29 @@ from deepbass.core.admit import Admission, Admit
 from deepbass.core.callbacks import Callback, Callbacks
 from deepbass.core.config import OWN, Config, RunSettings
 from deepbass.core.errors import ConfigError, DataError
-from deepbass.core.loop import Method, Oracle, Stop
-from deepbass.core.own_model import check_named, check_same_kind, is_code
-from deepbass.core.own_rules import method_with
+from deepbass.core.loop import Oracle
+from deepbass.core.own_model import check_named
+from deepbass.core.own_parts import names_of, parts_of
+from deepbass.core.own_rules import StopRule
 from deepbass.core.presets import AUTO, suited
-from deepbass.core.row_map import RowMap
+from deepbass.core.row_map import RowMap, StartRule
 from deepbass.data.catalogue import NAMED
 from deepbass.data.dataset_samples import HasItems, is_dataset, labels_of_dataset
 from deepbass.data.featurised import Featurise
 from deepbass.data.in_python import from_python
 from deepbass.data.load import PIXELS, Data, from_arrays
 from deepbass.data.load import load as load_data
-from deepbass.data.pool import Pool
 from deepbass.data.sample_arrays import looks_unscaled
+from deepbass.learn.head_learner import MakeLearner
+from deepbass.learn.optimisation import MakeOptimizer, MakeSchedule
 from deepbass.learn.own_network import MakeNetwork, own_network
+from deepbass.learn.torch_engine import Loss
 from deepbass.oracle import Answering, AnyOracle
 from deepbass.runs.configure import configure, reconfigure, whole_reference
 from deepbass.runs.featurise import Featuriser
+from deepbass.runs.given_again import check_given_again, named_in_full, parts_again
 from deepbass.runs.lifecycle import Result, Run, Watch
 from deepbass.runs.loaded_model import LoadedModel
-from deepbass.runs.measure import Metrics
 from deepbass.runs.saved_model import load_saved
 from deepbass.store.rundir import RunDir
 
@@ -56,9 +59,14 @@ def run(
     initial: int | Sequence[int | str] | NDArray[np.integer] | None = None,
     model: nn.Module | MakeNetwork | str | None = None,
     oracle: AnyOracle | str | None = None,
+    start: StartRule | str | None = None,
     acquire: Acquire | Acquisition | str | None = None,
     admit: Admit | Admission | str | None = None,
-    stop: Stop | str | None = None,
+    stop: StopRule | str | None = None,
+    learner: MakeLearner | str | None = None,
+    optimizer: MakeOptimizer | str | None = None,
+    schedule: MakeSchedule | str | None = None,
+    loss: Loss | str | None = None,
     out: str | PathLike[str] | None = None,
     folder: str | PathLike[str] | None = None,
     watch: Watch | None = None,
@@ -68,12 +76,14 @@ def run(
     """Run DeepBASS on named data, a path, arrays (a label of -1 is unknown) or a dataset; return the trained model.
 
     Settings are those of a ``config`` or of a ``preset`` (``"auto"``: what suits the data), and above these the fields
-    of `Config` that are given by name. Five of them may be a value of your own instead of a name: ``model`` any
+    of `Config` that are given by name. Some of them may be a value of your own instead of a name: ``model`` any
     ``nn.Module`` that returns logits, or a function of (shape, classes) that makes one; ``oracle`` whoever answers (a
-    function of rows, an object that can be asked, an array or a mapping of labels); and the rules ``acquire(belief,
-    askable, count, rng)``, which returns rows, ``admit(belief, threshold, labels)``, which returns labels, and
-    ``stop(state)``, which returns why the run is over, or None. They are not kept in the run's directory: `resume` has
-    to be given them again.
+    function of rows, an object that can be asked, an array or a mapping of labels); the rules ``start(samples,
+    labelled, count, rng)`` and ``acquire(belief, askable, count, rng)``, which return rows, ``admit(belief, threshold,
+    labels)``, which returns labels, and ``stop(history)``, which returns why the run is over, or None; ``optimizer``
+    (of the weights), ``schedule`` (of the optimiser) and ``loss`` (of logits and classes), as torch has them; and
+    ``learner``, a subclass of `LocalLearner`. They are not kept in the run's directory: `resume` has to be given them
+    again, and so it has what goes by ``file.py:function``.
 
     Samples go by their rows in the data that is passed in, whatever is held out of it: in questions, in rules, and in
     ``labels`` of the result.
@@ -85,10 +95,9 @@ def run(
     ``out`` is the run's directory, else ``runs/NAME-1`` and so on. ``folder`` is where data sets known by name may lie
     already.
     """
-    parts = {"model": model, "oracle": oracle, "acquire": acquire, "admit": admit, "stop": stop}
-    named: dict[str, Any] = {
-        field: part if isinstance(part, str) else OWN for field, part in parts.items() if part is not None
-    }
+    rules = {"start": start, "acquire": acquire, "admit": admit, "stop": stop}
+    parts = {**rules, "learner": learner, "optimizer": optimizer, "schedule": schedule, "loss": loss}
+    named: dict[str, Any] = names_of({"model": model, "oracle": oracle, **parts})
     chosen_initial = None if initial is None or isinstance(initial, int) else _rows(initial)
     if chosen_initial is not None:
         named |= {"initial": max(1, len(chosen_initial)), "initial_labels": OWN}
@@ -104,7 +113,7 @@ def run(
         raise ConfigError(f"preset = {preset!r} and a config are given: a config has all settings, so leave one out.")
     unwatched = watch is None
     called = Callbacks(callbacks)
-    watch = _with_callbacks(watch, called)
+    watch = watch or Watch(on_note=_log_note)
     featurise = Featuriser(chosen.features, named=chosen.features, on_progress=watch.on_progress)
     if source is not None:
         loaded = load_data(source, chosen, folder=_path(folder), progress=watch.bars, featurise=featurise)
@@ -121,8 +130,7 @@ def run(
         chosen = reconfigure({**chosen.as_dict(), **suits}, given)
     watch.on_config(chosen)
     rows = loaded.pool.row_map
-    method = _method(chosen, acquire, admit, stop, loaded.pool)
-    method = replace(method, stop=called.stop(method.stop))
+    own = parts_of(chosen, parts)
     called.on_start(chosen)
     for note in loaded.notes:
         watch.on_note(note)
@@ -137,7 +145,8 @@ def run(
         extractor=featurise.extractor,
         model=_network(model, loaded) or chosen.model,  # a function that the caller named may be called
         oracle=own_oracle,
-        method=method,
+        own=own,
+        callbacks=called,
         watch=watch,
     ) as begun:
         result = _by_row(begun.go(), rows)
@@ -155,9 +164,14 @@ def resume(
     features: str | None = None,
     model: nn.Module | MakeNetwork | str | None = None,
     oracle: AnyOracle | None = None,
-    acquire: Acquire | Acquisition | None = None,
-    admit: Admit | Admission | None = None,
-    stop: Stop | None = None,
+    start: StartRule | str | None = None,
+    acquire: Acquire | Acquisition | str | None = None,
+    admit: Admit | Admission | str | None = None,
+    stop: StopRule | str | None = None,
+    learner: MakeLearner | str | None = None,
+    optimizer: MakeOptimizer | str | None = None,
+    schedule: MakeSchedule | str | None = None,
+    loss: Loss | str | None = None,
     folder: str | PathLike[str] | None = None,
     watch: Watch | None = None,
     callbacks: Sequence[Callback] | Callback | None = None,
@@ -170,11 +184,14 @@ def resume(
     """
     with RunDir.open(path) as run_dir:
         config = Config.of(run_dir.about["config"])
-        _check_given_again(
-            config, path, {"model": model, "oracle": oracle, "acquire": acquire, "admit": admit, "stop": stop}
-        )
+        rules = {"start": start, "acquire": acquire, "admit": admit, "stop": stop}
+        given = {**rules, "learner": learner, "optimizer": optimizer, "schedule": schedule, "loss": loss}
+        parts = {name: named_in_full(name, part) for name, part in given.items()}
+        model, features = named_in_full("model", model), named_in_full("features", features)
+        check_given_again(config, path, {"model": model, "oracle": oracle, **parts})
+        own = parts_again(config, parts)
         called = Callbacks(callbacks)
-        watch = _with_callbacks(watch, called)
+        watch = watch or Watch(on_note=_log_note)
         used = run_dir.about["data"].get("features", PIXELS)
         again = f"deepbass resume {shlex.quote(str(path))} --features {shlex.quote(used)}"
         check_named(used, features, path, f"{again}, or in Python features={used!r}", what="features")
@@ -191,7 +208,6 @@ def resume(
             featurise=featurise,
         )
         rows = loaded.pool.row_map
-        method = _method(config, acquire, admit, stop, loaded.pool)
         called.on_start(config)
         run = Run.resume(
             run_dir,
@@ -199,7 +215,8 @@ def resume(
             extractor=featurise.extractor,
             model=_network(model, loaded) or (model if isinstance(model, str) else None),
             oracle=_answering(oracle, loaded),
-            method=replace(method, stop=called.stop(method.stop)),
+            own=own,
+            callbacks=called,
             watch=watch,
         )
         result = _by_row(run.go(), rows)
@@ -241,23 +258,6 @@ def free_directory(name: str) -> Path:
     return path
 
 
-def _method(
-    config: Config,
-    acquire: Acquire | Acquisition | str | None,
-    admit: Admit | Admission | str | None,
-    stop: Stop | str | None,
-    pool: Pool,
-) -> Method:
-    return method_with(
-        config,
-        acquire=None if isinstance(acquire, str) else acquire,
-        admit=None if isinstance(admit, str) else admit,
-        stop=None if isinstance(stop, str) else stop,
-        rows=pool.row_map,
-        samples=pool,
-    )
-
-
 def _network(model: object, data: Data) -> nn.Module | None:
     """Copy the caller's network, or have it made; None where it goes by a name. What was passed in stays as it is."""
     return copy.deepcopy(own_network(model, data.pool.shape, len(data.classes)))
@@ -269,30 +269,6 @@ def _answering(oracle: AnyOracle | None, data: Data) -> Oracle | None:
 
 def _by_row(result: Result, rows: RowMap) -> Result:
     return replace(result, labels=rows.labels(result.labels))
-
-
-def _check_given_again(config: Config, path: str | PathLike[str], parts: Mapping[str, object]) -> None:
-    """Refuse to go on without what a run began with, or with something else."""
-    missing = [field for field, part in parts.items() if part is None and getattr(config, field) == OWN]
-    if missing:
-        again = ", ".join(f"{field}=..." for field in missing)
-        raise ConfigError(
-            f"{' and '.join(missing)} of {path} {'was' if len(missing) == 1 else 'were'} passed in Python, and not "
-            f"kept: go on there, with deepbass.resume({str(path)!r}, {again})."
-        )
-    model = parts["model"]
-    named = model if isinstance(model, str) else None
-    if not isinstance(model, nn.Module):
-        command = f"deepbass resume {shlex.quote(str(path))} --model {shlex.quote(config.model)}"
-        check_named(config.model, named, path, f"{command}, or in Python model={config.model!r}")
-        check_same_kind(config.model, named, path)
-    for field, part in parts.items():
-        is_own = getattr(config, field) == OWN or (field == "model" and is_code(config.model))
-        if part is not None and not isinstance(part, str) and not is_own:
-            raise ConfigError(
-                f"The run {path} has {field} = {getattr(config, field)!r}, and goes on with it: leave {field}=... out, "
-                "or start a new run."
-            )
 
 
 def _again(
@@ -323,17 +299,6 @@ def _from_python(X: Any, y: Any, X_val: Any, y_val: Any, config: Config, featuri
     if y_val is None and X_val is not None and is_dataset(X_val):
         y_val = labels_of_dataset(X_val, "X_val")
     return from_arrays(from_python(X), y, held_out, y_val, config=config, featurise=featurise)
-
-
-def _with_callbacks(watch: Watch | None, callbacks: Callbacks) -> Watch:
-    watch = watch or Watch(on_note=_log_note)
-    looks_on = watch.on_metrics
-
-    def on_metrics(iteration: int, metrics: Metrics) -> None:
-        looks_on(iteration, metrics)
-        callbacks.on_step(iteration, metrics)
-
-    return replace(watch, on_metrics=on_metrics)
 
 
 def _log_note(note: str) -> None:

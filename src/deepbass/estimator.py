@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.callbacks import Callback
-from deepbass.core.config import OWN, WEIGHED, Config
+from deepbass.core.config import WEIGHED, Config
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.label_names import name_of_label
 from deepbass.core.labels import UNKNOWN, Labels
+from deepbass.core.own_parts import PARTS, names_of, parts_of
 from deepbass.core.row_map import RowMap
 from deepbass.data.dataset_samples import DatasetArray, is_dataset, labels_of_dataset
 from deepbass.data.given_labels import GivenLabels, given_labels
@@ -70,7 +71,9 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     admit, acquire : which guesses are trained on, and what is asked for: a name, or a rule of one's own; None: what
         suits the data.
     iterations : of the algorithm; None: what suits the data.
-    settings : further fields of `deepbass.Config`, by name.
+    optimizer, schedule, loss : of a network that is trained: a name, or a function of the weights, of the optimiser, of
+        logits and classes; None: Adam, no schedule, the cross-entropy.
+    settings : further fields of `deepbass.Config`, by name; some may be functions of one's own: see docs/own-parts.md.
     callbacks : `deepbass.Callback`s, which hear of every iteration and may stop.
     random_state : an int makes it the same every time.
 
@@ -98,6 +101,9 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         admit: Any = None,
         acquire: Any = None,
         iterations: int | None = None,
+        optimizer: Any = None,
+        schedule: Any = None,
+        loss: Any = None,
         settings: Mapping[str, Any] | None = None,
         callbacks: Sequence[Callback] | Callback | None = None,
         random_state: Any = None,
@@ -110,6 +116,9 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.admit = admit
         self.acquire = acquire
         self.iterations = iterations
+        self.optimizer = optimizer
+        self.schedule = schedule
+        self.loss = loss
         self.settings = settings
         self.callbacks = callbacks
         self.random_state = random_state
@@ -132,8 +141,7 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             config,
             own,
             oracle=self.oracle,
-            acquire=_rule(self.acquire),
-            admit=_rule(self.admit),
+            own=parts_of(config, self._parts()),
             callbacks=self.callbacks,
         )
         rows, learner = seen.pool.row_map, fitted.learner
@@ -213,13 +221,10 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _config(self, seen: Seen, known: int) -> Config:
         named = {"iterations": self.iterations, "budget": self.budget}
         chosen: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
-        for name in ("model", "admit", "acquire"):
-            value = getattr(self, name)
-            if value is not None and not (name == "model" and value == "auto"):
-                chosen[name] = value if isinstance(value, str) else OWN
-        if self.oracle is None:
-            chosen["acquire"] = "none"
-        elif self.budget is None:
+        if not (isinstance(self.model, str) and self.model == "auto"):
+            chosen |= names_of({"model": self.model})
+        chosen |= names_of(self._parts())
+        if self.oracle is not None and self.budget is None:
             chosen["budget"] = known + QUESTIONS
         seed = self.random_state
         if not isinstance(seed, int | np.integer):
@@ -233,6 +238,13 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             elif config.admit == WEIGHED and config.model == "linear":
                 config = replace(config, iterations=1)  # which learns from the pool
         return config
+
+    def _parts(self) -> dict[str, Any]:
+        """Collect what may be a function of the caller's own; who asks nobody needs no rule for it."""
+        own = {name: getattr(self, name) for name in ("admit", "acquire", "optimizer", "schedule", "loss")}
+        given = {**(self.settings or {}), **{name: part for name, part in own.items() if part is not None}}
+        named = {name: part for name, part in given.items() if name in PARTS}
+        return {**named, "acquire": "none"} if self.oracle is None else named
 
     def _transduced(
         self, labels: Labels, probs_N_C: NDArray[np.float64], given: GivenLabels, rows: RowMap
@@ -249,10 +261,6 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _is_numeric(array: NDArray[Any]) -> bool:
     return array.dtype.kind in "biuf"
-
-
-def _rule(part: Any) -> Any:
-    return None if part is None or isinstance(part, str) else part
 
 
 __all__ = ["DeepBASSClassifier"]

@@ -14,10 +14,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from deepbass.core.config import OWN
 from deepbass.core.errors import DataError
 from deepbass.core.label_names import NO_LABEL, LabelNames, is_no_label, name_of_label
 from deepbass.core.labels import UNKNOWN, Answers, Ids
+from deepbass.core.own_parts import PARTS, names_of, parts_of
 from deepbass.exchange.model_folder import fill_model_folder
 from deepbass.exchange.targets import new_folder
 from deepbass.learn.own_network import Networks
@@ -53,7 +53,7 @@ class Session:
         """Begin with samples, in whatever holds them (see `DeepBASSClassifier`), and with labels ``y`` if there are.
 
         ``classes`` are the labels that may be taught; without them, a label that is new is a new class. ``settings``
-        are further fields of `deepbass.Config`.
+        are further fields of `deepbass.Config`, of which some may be functions of one's own: see docs/own-parts.md.
         """
         seen = look_at(X, features)
         for concern in seen.concerns:
@@ -61,14 +61,13 @@ class Session:
         self._labels: list[Label] = [] if classes is None else [_plain(label) for label in classes]
         self._closed = classes is not None
         _check_names(self._labels)
-        chosen: dict[str, Any] = {**settings, "seed": seed}
+        parts = {name: part for name, part in {**settings, "acquire": acquire}.items() if name in PARTS}
+        chosen: dict[str, Any] = {**settings, "seed": seed, **names_of(parts)}
         if not (isinstance(model, str) and model == "auto"):
-            chosen["model"] = model if isinstance(model, str) else OWN
-        if acquire is not None:
-            chosen["acquire"] = acquire if isinstance(acquire, str) else OWN
+            chosen |= names_of({"model": model})
         config = settings_for(seen, chosen)
-        rule = None if isinstance(acquire, str) else acquire
-        self._step = Stepwise(seen, config, len(self._labels), Networks(model, seen.pool.shape), rule)
+        own = parts_of(config, parts)
+        self._step = Stepwise(seen, config, len(self._labels), Networks(model, seen.pool.shape), own)
         if y is not None:
             listed = _listed(y)
             if len(listed) != len(self):
@@ -193,14 +192,14 @@ class Session:
 
     @classmethod
     def open(
-        cls, path: str | PathLike[str], X: Any, *, model: Any = None, acquire: Any = None, features: str | None = None
+        cls, path: str | PathLike[str], X: Any, *, model: Any = None, features: str | None = None, **parts: Any
     ) -> Self:
         """Go on with a session that was saved, on the same samples; rows may have been added at the end.
 
-        A network or a rule of one's own is given again, and so are features that are code.
+        A network and other ``parts`` of one's own, as in ``acquire=...``, are given again, and so is all that is code.
         """
         self = cls.__new__(cls)
-        step, labels, closed = read_session(Path(path), X, model=model, acquire=acquire, features=features)
+        step, labels, closed = read_session(Path(path), X, model=model, features=features, parts=parts)
         self._step, self._labels, self._closed = step, list(labels), closed
         return self
 

@@ -16,6 +16,7 @@ from deepbass.core.admit import ADMIT
 from deepbass.core.config import BY_BUDGET, OWN, PEOPLE, Config, RunSettings
 from deepbass.core.errors import ConfigError
 from deepbass.core.loop import Method
+from deepbass.core.own_parts import PARTS
 from deepbass.core.presets import AUTO, PRESETS, preset, suited
 from deepbass.core.setting import Setting, settings_of
 
@@ -127,7 +128,7 @@ def test_every_policy_can_be_chosen_and_every_choice_is_there() -> None:
 
 
 def test_what_editors_know_of_the_settings_is_what_the_configuration_takes() -> None:
-    given_as_values = {"initial", "acquire", "admit", "stop", "model", "oracle"}
+    given_as_values = {"initial", "model", "oracle", *PARTS}
     types = get_type_hints(Config)
     assert get_type_hints(RunSettings) == {name: types[name] for name in types if name not in given_as_values}
     assert RunSettings.__required_keys__ == frozenset()

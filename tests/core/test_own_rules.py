@@ -15,7 +15,8 @@ from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Answers, Labels
 from deepbass.core.loop import State, after
 from deepbass.core.need import EVERYTHING, GUESSES
-from deepbass.core.own_rules import method_with, own_acquire, own_admit, own_stop
+from deepbass.core.own_parts import PARTS, OwnParts, names_of
+from deepbass.core.own_rules import method_with, own_acquire, own_admit, own_start, own_stop
 
 SAMPLES, CLASSES = 12, 3
 RNG = np.random.default_rng(0)
@@ -106,19 +107,43 @@ def test_an_error_quotes_no_more_than_can_be_read() -> None:
 @pytest.mark.parametrize("ended", [True, 0, b"done", ["done"]])
 def test_a_stop_rule_says_why_or_nothing(ended: Any) -> None:
     with pytest.raises(ConfigError, match="neither None, to go on, nor a text"):
-        own_stop(lambda state: ended, after(5))(State(labels(), 3))
+        own_stop(lambda history: ended, after(5), [])(State(labels(), 3))
 
 
 def test_a_stop_rule_may_end_a_run_sooner_and_never_later() -> None:
-    rule = own_stop(lambda state: "enough" if state.iteration == 3 else None, after(5))
-    assert [rule(State(labels(), done)) for done in (2, 3, 4, 5)] == [None, "enough", None, "5 iterations done"]
+    history: list[dict[str, int]] = []
+    rule = own_stop(lambda seen: "enough" if len(seen) == 3 else None, after(5), history)
+    said = []
+    for done in (2, 3, 4, 5):
+        history[:] = [{"known": 1}] * done
+        said.append(rule(State(labels(), done)))
+    assert said == [None, "enough", None, "5 iterations done"]
 
 
-def test_what_is_no_function_is_refused_at_once() -> None:
-    number: Any = 3
-    for given in ({"acquire": number}, {"admit": number}, {"stop": number}):
-        with pytest.raises(ConfigError, match="= 3 is neither a name nor a function"):
-            method_with(Config(), **given)
+@pytest.mark.parametrize("part", PARTS)
+def test_what_is_no_function_is_refused_at_once(part: str) -> None:
+    with pytest.raises(ConfigError, match=f"{part} = 3 is neither a name nor a function"):
+        names_of({part: 3})
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        ([7, 7], "7 is more than once"),
+        ([9], "9 is none of those to choose from"),
+        ([4, 5, 6, 7], "which are 4 ids"),
+        ([], "which are none"),
+        ([np.nan], "no list of sample ids but float64"),
+    ],
+)
+def test_what_cannot_be_known_at_the_start_is_refused_and_quoted(found: Any, says: str) -> None:
+    def first(*_: object) -> Any:
+        return found
+
+    samples: Any = None
+    with pytest.raises(ConfigError, match=says) as refused:
+        own_start(first)(samples, np.arange(4, 9), 3, RNG)
+    assert f"start = first returned {found!r}, " in str(refused.value)
 
 
 def test_a_plain_function_needs_all_of_a_belief_and_a_value_says_what_it_needs() -> None:
@@ -143,7 +168,7 @@ def test_a_need_that_is_none_is_refused() -> None:
 
 def test_a_method_has_the_rules_given_and_the_names_for_the_rest() -> None:
     config = Config(acquire=OWN, admit="step-wise", iterations=7)
-    method = method_with(config, acquire=lambda belief, askable, count, rng: askable[:1])
+    method = method_with(config, OwnParts(acquire=lambda belief, askable, count, rng: askable[:1]))
     assert method.config == config
     assert method.admit is ADMIT["step-wise"]
     assert method.stop(State(labels(), 7)) == "7 iterations done"
@@ -152,5 +177,5 @@ def test_a_method_has_the_rules_given_and_the_names_for_the_rest() -> None:
 
 @pytest.mark.parametrize("name", ["acquire", "admit", "stop"])
 def test_a_rule_that_was_passed_has_no_name_to_be_found_by(name: str) -> None:
-    with pytest.raises(ConfigError, match=f"pass the rule itself, as in .*{name}="):
+    with pytest.raises(ConfigError, match=f"pass the {name} itself, as in .*{name}="):
         method_with(Config.of({name: OWN}))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from deepbass.core.acquire import ACQUIRE
 from deepbass.core.admit import ADMIT
 from deepbass.core.belief import Belief, Partial
 from deepbass.core.errors import DataError
 from deepbass.core.labels import Answers, Ids, Labels
-from deepbass.core.loop import State
 from deepbass.core.row_map import RowMap
+from deepbass.core.samples import Samples
 
 ROWS = np.array([1, 3, 4, 8])
 MAP = RowMap(ROWS, 10)
@@ -53,6 +54,19 @@ def test_what_a_rule_about_rows_needs_is_asked_about_ids() -> None:
         np.testing.assert_array_equal(MAP.acquire(rule).need(askable, 1).open(partial), expected)
 
 
-def test_a_stop_rule_hears_of_rows() -> None:
-    heard = MAP.stop(lambda state: str(state.labels.known.tolist()))
-    assert heard(State(LABELS)) == "[3]"
+def test_a_start_rule_hears_of_rows_and_chooses_rows() -> None:
+    class Numbers:
+        shape = (1,)
+
+        def __len__(self) -> int:
+            return len(MAP.rows)
+
+        def read(self, ids: Ids) -> NDArray[np.float32]:
+            return ids[:, None].astype(np.float32)
+
+    def rule(samples: Samples, there: Ids, count: int, rng: np.random.Generator) -> Ids:
+        assert (len(samples), samples.shape, there.tolist()) == (MAP.total, (1,), MAP.rows[[0, 2]].tolist())
+        np.testing.assert_array_equal(samples.read(there), [[0], [2]])
+        return there[1:]
+
+    assert MAP.start(rule)(Numbers(), np.array([0, 2]), 1, np.random.default_rng(0)).tolist() == [2]

@@ -13,8 +13,9 @@ from deepbass.core.labels import Answers, Ids, Labels
 from deepbass.core.lots import drawn
 from deepbass.learn.averaged import Averaged, decay_at
 from deepbass.learn.head_learner import learner_for
-from deepbass.learn.learner import adam, engine_for
+from deepbass.learn.learner import engine_for
 from deepbass.learn.models import build
+from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import packed_weights
 from deepbass.learn.teacher import TeacherLearner
 from tests.learn.arrays import Arrays
@@ -58,7 +59,7 @@ def test_the_teacher_is_the_moving_average_of_its_student() -> None:
         build(chosen, SHAPE, CLASSES),
         0.9,
         lambda model: engine_for(model, pool, CLASSES, chosen, torch.device("cpu")),
-        lambda model: adam(model, chosen),
+        lambda model: Optimisation(model, chosen),
     )
     mean = weights(pair.teacher)
     with pair.trained.training(0):

@@ -13,10 +13,10 @@ import typer
 
 from deepbass.cli.output import INTERRUPTED, Folder, Json, console, errors, print_json, say
 from deepbass.cli.set_option import from_words
-from deepbass.cli.setting_options import with_settings
+from deepbass.cli.setting_options import with_parts, with_settings
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DeepBassError
-from deepbass.core.own_model import is_code
+from deepbass.core.own_parts import options_again
 from deepbass.core.presets import AUTO
 
 if TYPE_CHECKING:
@@ -70,18 +70,13 @@ def run(
         _finish(result, as_json)
 
 
+@with_parts
 def resume(
     path: Annotated[Path, typer.Argument(help="The run's directory.", metavar="DIR")],
     source: Annotated[str | None, typer.Option(help="Where the data is now, if it has moved.")] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="The run's own model again, as file.py:function: no code is run because a folder names it."),
-    ] = None,
-    features: Annotated[
-        str | None, typer.Option(help="The run's own features again, as file.py:function, for the same reason.")
-    ] = None,
     folder: Folder = None,
     as_json: Json = False,
+    **parts: Any,
 ) -> None:
     """Go on with a run that was stopped or killed, to the same end as if it never had been."""
     with errors(as_json):
@@ -91,7 +86,7 @@ def resume(
         with RunDir.open(path, lock=False) as run_dir:
             configured = Config.of(run_dir.about["config"])
         with _watched(configured, path) as watch:
-            result = go_on(path, source, features=features, model=model, folder=folder, watch=watch)
+            result = go_on(path, source, folder=folder, watch=watch, **parts)
         _finish(result, as_json)
 
 
@@ -116,11 +111,7 @@ def _watched(configured: Config, path: Path) -> Iterator[Watch]:
             yield Watch(on.on_progress, on.on_metrics, on.on_note, on.on_config, bars=sys.stderr.isatty())
     except KeyboardInterrupt:
         if (path / RUN_FILE).exists():
-            again = shlex.quote(str(path))
-            if is_code(configured.model):
-                again += f" --model {shlex.quote(configured.model)}"
-            if is_code(configured.features):
-                again += f" --features {shlex.quote(configured.features)}"
+            again = shlex.quote(str(path)) + options_again(configured.as_dict())
             say(f"Stopped. Every finished iteration is saved; go on with: deepbass resume {again}")
         raise typer.Exit(INTERRUPTED) from None
 

@@ -22,6 +22,7 @@ from deepbass.compare.plan import EVERY_LABEL
 from deepbass.core.config import Config
 from deepbass.core.labels import UNKNOWN, Classes, Ids
 from deepbass.core.own_model import is_code
+from deepbass.core.own_parts import CODE
 from deepbass.core.quality import Quality, count_confusion
 from deepbass.core.randomness import generator
 from deepbass.data.initial import initial_labels
@@ -122,7 +123,7 @@ def _run(job: CellJob, method: ComparedMethod, features: str, labels: int) -> Ce
 def _go(job: CellJob, method: ComparedMethod, settings: dict[str, Any], watch: Watch) -> Result:
     """Go on with what a killed worker left of this cell, or begin."""
     cell: Cell = job.record.cell
-    code = {name: settings.get(name) for name in ("model", "features") if is_code(settings.get(name))}
+    code = {name: settings.get(name) for name in CODE if is_code(settings.get(name))}
     if (job.place / RUN_FILE).exists():
         patiently(lambda: RunDir.open(job.place)).close()  # the one before may be about to end
         return resume(job.place, folder=job.folder, watch=watch, **code)

@@ -46,8 +46,10 @@ _MEANT = {
     "metric": "all are measured in every iteration (accuracy, balanced accuracy, macro F1, recall, calibration): look "
     "into `history` of the result",
     "scoring": "all are measured in every iteration: look into `history` of the result",
-    "optimizer": "networks are trained with Adam, and linear heads are solved",
-    "optimiser": "networks are trained with Adam, and linear heads are solved",
+    "optimiser": "optimizer",
+    "scheduler": "schedule",
+    "lr_scheduler": "schedule",
+    "criterion": "loss",
     "n_jobs": "threads are torch's: torch.set_num_threads, or OMP_NUM_THREADS",
     "verbose": "pass watch=deepbass.Watch(on_metrics=...) to look on",
 }
@@ -75,6 +77,8 @@ class Config:
             "random": "any",
             "typical": "the densest sample of each of as many clusters; no label is looked at",
         },
+        code=True,
+        written=(OWN,),
     )
     initial_labels: str | None = setting(
         None,
@@ -108,6 +112,7 @@ class Config:
             BY_BUDGET: "the densest of every cluster while labels are few, then as margin-draw; no copies; one "
             "question in ten at random, more while a class was hardly met",
         },
+        code=True,
         written=(OWN,),
     )
     quantile: float = setting(
@@ -125,6 +130,7 @@ class Config:
             "with the model `linear`",
             "none": "no guess, known labels only",
         },
+        code=True,
         written=(OWN,),
     )
     confidence: float = setting(
@@ -157,8 +163,9 @@ class Config:
     stop: str = setting(
         "iterations",
         "when the run is over: after `iterations`",
-        more="in Python a rule of your own may end it sooner, see [below](#rules-of-your-own)",
+        more="a rule of your own may end it sooner, see [parts of your own](own-parts.md)",
         choices={"iterations": ""},
+        code=True,
         written=(OWN,),
     )
     passes_pool: int = setting(
@@ -220,17 +227,54 @@ class Config:
         written=(OWN,),
         group="The network",
     )
+    learner: str = setting(
+        "auto",
+        "what trains and asks the network",
+        more="your own is a subclass of `deepbass.LocalLearner`, see [parts of your own](own-parts.md#a-learner)",
+        choices={"auto": "a linear head is solved, another network trained, with a teacher if there is to be one"},
+        code=True,
+        written=(OWN,),
+    )
     dropout: float = setting(0.33, "dropout rate of the built-in models", at_least=0, below=1, share=True)
     batch_size: int = setting(256, "samples that are trained on at a time", at_least=1)
     infer_batch: int = setting(
         256, "samples that torch infers at a time", more="the kernel takes them one by one", at_least=1
     )
-    learning_rate: float = setting(1e-3, "Adam's learning rate", above=0)
+    learning_rate: float = setting(1e-3, "the optimiser's learning rate, where it is one by name", above=0)
     l2: float = setting(
         1e-3,
         "lambda in the penalty lambda * sum(w^2) on kernels",
         more="biases and normalisation layers have none",
         at_least=0,
+    )
+    optimizer: str = setting(
+        "adam",
+        "what changes the weights of a network",
+        more="your own is a function of the weights that returns a `torch.optim.Optimizer`; see [parts of your "
+        "own](own-parts.md#optimiser-schedule-loss)",
+        choices={
+            "adam": "as in the paper",
+            "adamw": "Adam with decoupled weight decay",
+            "sgd": "with Nesterov's momentum of 0.9",
+        },
+        code=True,
+        written=(OWN,),
+    )
+    schedule: str = setting(
+        "constant",
+        "how the learning rate changes from epoch to epoch",
+        more="your own is a function of the optimiser that returns an `LRScheduler` of torch",
+        choices={"constant": "it stays"},
+        code=True,
+        written=(OWN,),
+    )
+    loss: str = setting(
+        "cross-entropy",
+        "what a network is trained to make small",
+        more="your own is a function of (logits, classes), and torch runs the network then",
+        choices={"cross-entropy": "equation 1 of the paper"},
+        code=True,
+        written=(OWN,),
     )
     device: str = setting(
         "auto",
@@ -329,10 +373,9 @@ class Config:
     )
 
     def __post_init__(self) -> None:
-        for name in ("acquire", "admit"):  # max_entropy is understood as max-entropy
-            given = getattr(self, name)
-            if isinstance(given, str) and given != OWN:
-                object.__setattr__(self, name, given.replace("_", "-"))
+        for name, (each, _) in settings_of(type(self)).items():
+            if each.code and isinstance(given := getattr(self, name), str):
+                object.__setattr__(self, name, each.understood(name, given))
         check_settings(self)
         if self.budget is not None and self.budget < self.initial:
             raise ConfigError(
@@ -358,11 +401,11 @@ class Config:
 class RunSettings(TypedDict, total=False):
     """The fields of `Config` that take a plain value, as keyword arguments: for editors and type checkers.
 
-    The others (initial, acquire, admit, stop, model, oracle) may be given as values of one's own, too.
+    The others (initial, start, acquire, admit, stop, model, learner, optimizer, schedule, loss, oracle) may be given as
+    values of one's own, too.
     """
 
     seed: int
-    start: str
     initial_labels: str | None
     iterations: int
     ask_count: int

@@ -13,6 +13,7 @@ from deepbass.core.by_budget import acquisition
 from deepbass.core.config import Config
 from deepbass.core.labels import NO_ANSWERS, NO_IDS, Answers, Ids, Labels
 from deepbass.core.need import EVERYTHING, GUESSES, Need
+from deepbass.core.own_parts import check_built_in
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
 
@@ -87,6 +88,7 @@ class Method:
     @classmethod
     def of(cls, config: Config, samples: Samples | None = None) -> Method:
         """Look the parts up by the names in the configuration; some want to know the pool."""
+        check_built_in(config, ("acquire", "admit", "stop"))
         return cls(
             config,
             admit=admission(config.admit, config.confidence),

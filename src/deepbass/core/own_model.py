@@ -26,10 +26,10 @@ def check_named(model: object, named: str | None, where: object, again: str, *, 
         )
 
 
-def check_same_kind(model: str, named: str | None, where: object) -> None:
+def check_same_kind(model: str, named: str | None, where: object, *, what: str = "model") -> None:
     """Refuse a name that cannot be meant: a function may lie elsewhere by now, but stays a function."""
     if named is not None and named != model and not (is_code(named) and is_code(model)):
-        raise ConfigError(f"The model of {where} is {model!r}, not {named!r}: leave it out, or start a new run.")
+        raise ConfigError(f"The {what} of {where} is {model!r}, not {named!r}: leave it out, or start a new run.")
 
 
 def import_function(setting: str, reference: str) -> Callable[..., Any]:
@@ -47,7 +47,7 @@ def _import(where: str, what: str) -> ModuleType:
         try:
             return importlib.import_module(where)
         except (ImportError, ValueError, TypeError) as error:  # the last two: what is no module's name at all
-            raise ConfigError(f"{what}: cannot import {where!r}: {error}.") from error
+            raise ConfigError(f"{what}: cannot import {where!r}: {error}. Install the package that has it.") from error
     path = Path(where)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if not path.is_file() or spec is None or spec.loader is None:

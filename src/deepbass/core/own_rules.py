@@ -1,7 +1,8 @@
-"""The user's own acquisition, admission and stop rule: any callable, and what it returns is checked."""
+"""The user's own start, acquisition, admission and stop rule: any callable, and what it returns is checked."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,51 +12,67 @@ from numpy.typing import NDArray
 from deepbass.core.acquire import Acquire, Acquisition
 from deepbass.core.admit import Admission, Admit
 from deepbass.core.belief import Belief
-from deepbass.core.config import OWN, Config
+from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError
 from deepbass.core.labels import UNKNOWN, Ids, Labels
 from deepbass.core.loop import Method, State, Stop
 from deepbass.core.need import Need
-from deepbass.core.row_map import RowMap
+from deepbass.core.own_parts import OwnParts, check_built_in, name_of_part, quote
+from deepbass.core.row_map import RowMap, StartRule
 from deepbass.core.samples import Samples
 
-_SHOWN = 100  # characters of a wrong result that an error quotes
+History = Sequence[Mapping[str, Any]]  # the metrics of every iteration so far, the initial model's first
+StopRule = Callable[[History], str | None]
+_RULES = ("acquire", "admit", "stop")
 
 
 def method_with(
     config: Config,
+    own: OwnParts | None = None,
     *,
-    acquire: Acquire | Acquisition | None = None,
-    admit: Admit | Admission | None = None,
-    stop: Stop | None = None,
     rows: RowMap | None = None,
     samples: Samples | None = None,
+    history: History = (),
 ) -> Method:
-    """Look the parts up by the names in the configuration, but for those that are given.
+    """Look the parts up by the names in the configuration, but for the caller's own.
 
-    With a map, the given ones speak of rows. Some of the named ones want to know the pool's samples.
+    With a map, these speak of rows. Some of the named ones want to know the pool's samples; a stop rule of one's own
+    looks at the ``history``, to which whoever measures adds.
     """
-    given = {"acquire": acquire, "admit": admit, "stop": stop}
-    for name, rule in given.items():
-        if rule is None and getattr(config, name) == OWN:
-            raise ConfigError(f"{name} = {OWN!r}: pass the rule itself, as in deepbass.run(..., {name}=...).")
-    named = replace(config, **{name: getattr(Config(), name) for name, rule in given.items() if rule is not None})
-    method = replace(Method.of(named, samples), config=config)
-    if acquire is not None:
-        asks = own_acquire(acquire)
+    own = own or OwnParts()
+    check_built_in(config, _RULES, own)
+    ours = {name: getattr(Config(), name) for name in _RULES if getattr(own, name) is not None}
+    method = replace(Method.of(replace(config, **ours), samples), config=config)
+    if own.acquire is not None:
+        asks = own_acquire(own.acquire)
         method = replace(method, acquire=asks if rows is None else rows.acquire(asks))
-    if admit is not None:
-        lets_in = own_admit(admit)
+    if own.admit is not None:
+        lets_in = own_admit(own.admit)
         method = replace(method, admit=lets_in if rows is None else rows.admit(lets_in))
-    if stop is not None:
-        ends = own_stop(stop, method.stop)
-        method = replace(method, stop=ends if rows is None else rows.stop(ends))
+    if own.stop is not None:
+        method = replace(method, stop=own_stop(own.stop, method.stop, history))
     return method
+
+
+def own_start(rule: StartRule) -> StartRule:
+    """Make a callable the choice of the labels known, or asked for, at the start, out of those that can be had."""
+
+    def choose(samples: Samples, there: Ids, count: int, rng: np.random.Generator) -> Ids:
+        found = rule(samples, there, count, rng)
+        ids = np.asarray(found)
+        wrong = "which are none" if ids.size == 0 else _wrong_ids(ids, there, count, "is none of those to choose from")
+        if wrong is not None:
+            raise ConfigError(
+                f"start = {name_of_part(rule)} returned {quote(found)}, {wrong}. Return distinct rows of those it is "
+                f"given, at least one and at most `count` ({count}) of them."
+            )
+        return np.sort(ids.astype(np.int64))
+
+    return choose
 
 
 def own_acquire(rule: Acquire | Acquisition) -> Acquire:
     """Make an acquisition of a callable; one that does not say what it needs of a belief needs all of it."""
-    _check_callable("acquire", rule)
 
     def choose(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
         found = rule(belief, askable, count, rng)
@@ -65,8 +82,8 @@ def own_acquire(rule: Acquire | Acquisition) -> Acquire:
         wrong = _wrong_ids(ids, askable, count)
         if wrong is not None:
             raise ConfigError(
-                f"acquire = {_name(rule)} returned {_quote(found)}, {wrong}. Return distinct ids of `askable`, at most "
-                f"`count` ({count}) of them."
+                f"acquire = {name_of_part(rule)} returned {quote(found)}, {wrong}. Return distinct ids of `askable`, "
+                f"at most `count` ({count}) of them."
             )
         return ids.astype(np.int64)
 
@@ -77,15 +94,14 @@ def own_acquire(rule: Acquire | Acquisition) -> Acquire:
 
 def own_admit(rule: Admit | Admission) -> Admit:
     """Make an admission of a callable; one that does not say what it needs of a belief needs all of it."""
-    _check_callable("admit", rule)
 
     def choose(belief: Belief, threshold: float, labels: Labels) -> Labels:
         found = rule(belief, threshold, labels)
         wrong = _wrong_labels(found, labels)
         if wrong is not None:
             raise ConfigError(
-                f"admit = {_name(rule)} returned {_quote(found)}, {wrong}. Return `labels.guessed(ids, classes)`: it "
-                "replaces the pseudo-labels and keeps the answers."
+                f"admit = {name_of_part(rule)} returned {quote(found)}, {wrong}. Return "
+                "`labels.guessed(ids, classes)`: it replaces the pseudo-labels and keeps the answers."
             )
         return found
 
@@ -94,26 +110,25 @@ def own_admit(rule: Admit | Admission) -> Admit:
     return Admit(choose, lambda threshold, labels: _checked_need("admit", rule, rule.need(threshold, labels)))
 
 
-def own_stop(rule: Stop, at_last: Stop) -> Stop:
+def own_stop(rule: StopRule, at_last: Stop, history: History) -> Stop:
     """Make a stop rule of a callable, which may end the run sooner than the rule that ends it ``at_last``."""
-    _check_callable("stop", rule)
 
     def stop(state: State) -> str | None:
-        ended: object = rule(state)
+        ended: object = rule(history)
         if ended is None:
             return at_last(state)
         if not isinstance(ended, str):
             raise ConfigError(
-                f"stop = {_name(rule)} returned {_quote(ended)}, which is neither None, to go on, nor a text that says "
-                "why the run is over."
+                f"stop = {name_of_part(rule)} returned {quote(ended)}, which is neither None, to go on, nor a text "
+                "that says why the run is over."
             )
         return ended
 
     return stop
 
 
-def _wrong_ids(ids: NDArray[Any], askable: Ids, count: int) -> str | None:
-    """Say what is wrong with ids to ask for."""
+def _wrong_ids(ids: NDArray[Any], allowed: Ids, count: int, why: str = "may not be asked for") -> str | None:
+    """Say what is wrong with ids that were chosen; ``why`` others than those allowed are."""
     if ids.ndim != 1 or not np.issubdtype(ids.dtype, np.integer):
         return f"which is no list of sample ids but {ids.dtype} of shape {ids.shape}"
     if len(ids) > count:
@@ -121,8 +136,8 @@ def _wrong_ids(ids: NDArray[Any], askable: Ids, count: int) -> str | None:
     values, times = np.unique(ids, return_counts=True)
     if (times > 1).any():
         return f"in which {values[times > 1][0]} is more than once"
-    strange = ids[~np.isin(ids, askable)]
-    return f"in which {strange[0]} may not be asked for" if len(strange) else None
+    strange = ids[~np.isin(ids, allowed)]
+    return f"in which {strange[0]} {why}" if len(strange) else None
 
 
 def _wrong_labels(found: object, labels: Labels) -> str | None:
@@ -142,21 +157,7 @@ def _wrong_labels(found: object, labels: Labels) -> str | None:
 
 def _checked_need(part: str, rule: object, found: object) -> Need:
     if not isinstance(found, Need):
-        raise ConfigError(f"{part} = {_name(rule)} needs {_quote(found)}, which is no Need of deepbass.core.need.")
+        raise ConfigError(
+            f"{part} = {name_of_part(rule)} needs {quote(found)}, which is no Need of deepbass.core.need."
+        )
     return found
-
-
-def _check_callable(part: str, rule: object) -> None:
-    if not callable(rule):
-        raise ConfigError(f"{part} = {_quote(rule)} is neither a name nor a function.")
-
-
-def _name(rule: object) -> str:
-    """Name a rule as its author does."""
-    inner = rule.choose if isinstance(rule, Acquire | Admit) else rule
-    return str(getattr(inner, "__name__", None) or type(inner).__name__)
-
-
-def _quote(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

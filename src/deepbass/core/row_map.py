@@ -6,6 +6,7 @@ read. What a caller is given, or gives, passes through here; nothing else knows 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,8 +17,10 @@ from deepbass.core.admit import Admit
 from deepbass.core.belief import Belief, Bools, Partial
 from deepbass.core.errors import DataError
 from deepbass.core.labels import UNKNOWN, Ids, Labels
-from deepbass.core.loop import State, Stop
 from deepbass.core.need import Decision, Need
+from deepbass.core.samples import Samples
+
+StartRule = Callable[[Samples, Ids, int, np.random.Generator], Ids]  # chooses what is known at the start
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +96,15 @@ class RowMap:
 
         return Admit(choose, lambda threshold, labels: self.need(rule.need(threshold, self.labels(labels))))
 
-    def stop(self, rule: Stop) -> Stop:
-        """Make a rule that is told of rows one that is told of ids."""
-        return rule if self.same else lambda state: rule(self.state(state))
+    def start(self, rule: StartRule) -> StartRule:
+        """Make a rule that is told of rows, and chooses rows, one that chooses ids."""
+        if self.same:
+            return rule
 
-    def state(self, state: State) -> State:
-        """Speak of rows in where a run stands."""
-        return replace(state, labels=self.labels(state.labels))
+        def choose(samples: Samples, there: Ids, count: int, rng: np.random.Generator) -> Ids:
+            return self.ids(rule(_SamplesByRow(samples, self), self.rows[there], count, rng))
+
+        return choose
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,3 +117,23 @@ class _ByRow:
     def open(self, partial: Partial) -> Bools:
         """Tell which samples passes that are left could change the decision about."""
         return self.decision.open(replace(partial, ids=self.map.rows[partial.ids]))
+
+
+@dataclass(frozen=True, eq=False)
+class _SamplesByRow:
+    """The samples of a pool, read by their rows."""
+
+    samples: Samples
+    map: RowMap
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one sample."""
+        return self.samples.shape
+
+    def __len__(self) -> int:
+        return self.map.total
+
+    def read(self, rows: Ids) -> NDArray[np.float32]:
+        """Read some samples, in the order of their rows."""
+        return self.samples.read(self.map.ids(rows))

@@ -50,6 +50,16 @@ class Setting:
             return f"above {self.above:g}"
         return "" if self.at_least is None else f"{self.at_least:g} or more"
 
+    def understood(self, name: str, value: str) -> str:
+        """Take a name with underscores for the choice with dashes, and that of an installed part for its function."""
+        if value in (*self.choices, *self.written) or ":" in value:
+            return value
+        if (dashed := value.replace("_", "-")) in self.choices:
+            return dashed
+        from deepbass.core.installed_parts import installed  # asks every installed package, which takes a while
+
+        return installed(name).get(value, value)
+
     def refusal(self, name: str, value: Any, declared: str) -> str | None:
         """Say why a value will not do; None if it will."""
         if not _is_of(value, declared):
@@ -121,13 +131,17 @@ def _is_of(value: object, declared: str) -> bool:
 def _unknown(
     what: str, given: str, allowed: Iterable[str], code: bool = False, meant: Mapping[str, str] | None = None
 ) -> str:
-    allowed = list(allowed)
+    allowed, own = list(allowed), ""
+    if code:
+        from deepbass.core.installed_parts import installed
+
+        allowed += installed(what)
+        own = ", or name your own as 'file.py:function' or 'package.module:function'"
     near = difflib.get_close_matches(given, allowed, n=1)
     said = (meant or {}).get(given.lower().replace("-", "_"))
     if said is not None and said not in allowed:  # there is none, and it says why
         return f"Unknown {what} {given!r}: {said}."
     hint = f" Did you mean {said or near[0]!r}?" if said or near else ""
-    own = ", or name your own as 'file.py:function' or 'package.module:function'" if code else ""
     return f"Unknown {what} {given!r}.{hint} Choose one of: {', '.join(allowed)}{own}."
 
 

@@ -11,18 +11,24 @@ from deepbass.core.config import Config
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import decoding
 from deepbass.core.labels import UNKNOWN, Classes, Ids
+from deepbass.core.own_rules import own_start
 from deepbass.core.randomness import generator
+from deepbass.core.row_map import StartRule
 from deepbass.core.typical import typical_of
 from deepbass.data.pool import Pool
 
 
-def initial_labels(config: Config, pool: Pool, truth: Classes, classes: Sequence[str]) -> Ids:
-    """Choose the labels known at the start, by the rule that is configured."""
+def initial_labels(
+    config: Config, pool: Pool, truth: Classes, classes: Sequence[str], own: StartRule | None = None
+) -> Ids:
+    """Choose the labels known at the start, by the rule that is configured, or by one of the user's own."""
     if config.start == "balanced":
         return choose_initial(truth, classes, config.initial, config.seed)
     known = np.flatnonzero(truth != UNKNOWN)  # whoever is simulated has an answer to these
     _check_enough(config.initial, len(known))
     rng = generator(config.seed, 0, "initial labels")
+    if own is not None:
+        return pool.row_map.start(own_start(own))(pool, known, config.initial, rng)
     if config.start == "random":
         return np.sort(rng.permutation(known)[: config.initial])  # fewer are always among more
     return np.sort(typical_of(pool, known, config.initial, rng))

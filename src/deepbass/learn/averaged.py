@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from deepbass.core.labels import Classes
 from deepbass.learn.engine import Engine
+from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import pack, unpack
 
 _WARM_UP = 10  # steps over which the average forgets how it began: it counts as this many steps, not more
@@ -28,21 +29,21 @@ class Averaged:
         teacher: nn.Module,
         decay: float,
         engine_of: Callable[[nn.Module], Engine],
-        optimiser_of: Callable[[nn.Module], torch.optim.Optimizer],
+        optimised: Callable[[nn.Module], Optimisation],
         asked: Engine | None = None,
     ) -> None:
         """Begin with a student equal to the teacher; ``asked`` runs the teacher, if something does already."""
         self.teacher, self.student = teacher, copy.deepcopy(teacher)
         self.asked = asked or engine_of(self.teacher)
         self.trained = engine_of(self.student)
-        self._optimiser = optimiser_of(self.student)
+        self._optimisation = optimised(self.student)
         self._decay, self._steps = decay, 0
 
     def step(self, inputs: NDArray[np.float32], classes: Classes) -> None:
         """Train the student on a batch, inside `trained.training`, and move the teacher after it."""
-        self._optimiser.zero_grad()
+        self._optimisation.zero_grad()
         self.trained.backward(inputs, classes)
-        self._optimiser.step()
+        self._optimisation.step()
         self._steps += 1
         kept = decay_at(self._steps, self._decay)
         with torch.no_grad():
@@ -51,6 +52,10 @@ class Averaged:
             for buffer, counted in zip(self.teacher.buffers(), self.student.buffers(), strict=True):
                 buffer.copy_(counted)
 
+    def end_epoch(self) -> None:
+        """Go on in the schedule of the student's optimiser."""
+        self._optimisation.end_epoch()
+
     def become(self, other: Averaged) -> None:
         """Take over all that another one of the same kind has learned."""
         self.take_up({name: tensor.clone() for name, tensor in other.tensors("").items()}, "")
@@ -58,15 +63,17 @@ class Averaged:
     def tensors(self, prefix: str) -> dict[str, Tensor]:
         """Name all that a resume needs."""
         return {
-            **pack(self.teacher, None, f"{prefix}teacher."),
-            **pack(self.student, self._optimiser, f"{prefix}student."),
+            **pack(self.teacher, f"{prefix}teacher."),
+            **pack(self.student, f"{prefix}student."),
+            **self._optimisation.tensors(f"{prefix}student."),
             f"{prefix}steps": torch.tensor(self._steps),
         }
 
     def take_up(self, tensors: Mapping[str, Tensor], prefix: str) -> None:
         """Go on from what was packed under a prefix."""
-        unpack(tensors, self.teacher, None, f"{prefix}teacher.")
-        unpack(tensors, self.student, self._optimiser, f"{prefix}student.")
+        unpack(tensors, self.teacher, f"{prefix}teacher.")
+        unpack(tensors, self.student, f"{prefix}student.")
+        self._optimisation.take_up(tensors, f"{prefix}student.")
         self._steps = int(tensors[f"{prefix}steps"])
 
 

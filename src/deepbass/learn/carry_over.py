@@ -2,7 +2,7 @@
 
 Which tensors have a row per class is seen from two networks with different numbers of classes: those whose first
 dimension differs. Of these, the rows of classes that stay are taken over, and a new class has the row it begins with;
-all others are copied as they are. Adam's moments go with their weights, and are zero for new rows.
+all others are copied as they are. The optimiser's state goes with its weights, and is zero for new rows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import torch
 from deepbass.core.errors import StoreError
 from deepbass.core.foreign import guarded, reason_of
 from deepbass.learn.learner import LocalLearner
+from deepbass.learn.optimisation import TOLD
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -47,7 +48,9 @@ def carry_over(
 
     carried = dict(fresh)
     for name, new in fresh.items():
-        if (fitting := taken_over(name, then.get(name, new), new)) is not None:
+        if name.endswith(TOLD):
+            carried[name] = then.get(name, new)
+        elif (fitting := taken_over(name, then.get(name, new), new)) is not None:
             carried[name] = fitting
     for place, weights in enumerate(learner.weight_names()):
         name, prefix = f"model.{weights}", f"adam.{place}."

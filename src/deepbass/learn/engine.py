@@ -46,7 +46,7 @@ class Engine(Protocol):
         """Make the model ready for backward(); everything is back as it was afterwards."""
 
     def backward(self, inputs: NDArray[np.float32], classes: Classes) -> None:
-        """Set the gradient of the mean cross-entropy (eq. 1) over some samples as the network sees them, with dropout.
+        """Set the gradient of the mean loss (eq. 1) over some samples as the network sees them, with dropout.
 
         The inputs, one row per sample, are the engine's to keep: a first layer that works in place may overwrite them.
         """

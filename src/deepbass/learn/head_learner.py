@@ -16,11 +16,12 @@ from torch import Tensor, nn
 
 from deepbass.core.belief import Belief, Floats
 from deepbass.core.config import WEIGHED, Config
-from deepbass.core.errors import NoDropoutError
+from deepbass.core.errors import ConfigError, NoDropoutError
 from deepbass.core.guard import Evidence
 from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Ids, Labels
 from deepbass.core.need import EVERYTHING, Need
 from deepbass.core.opinions import PLAIN, Weighing, alike
+from deepbass.core.own_parts import OwnParts, check_built_in, name_of_part, quote
 from deepbass.core.randomness import generator
 from deepbass.core.samples import Samples
 from deepbass.learn.cross_fit import cross_fit
@@ -37,6 +38,8 @@ _WEIGH_AGAIN = 1.2  # times as many labels as when the ways of learning were las
 _READ_AT_A_TIME = 4096  # samples
 _PACKED = "head."  # what the names of a head learner's own tensors begin with in a packed state
 
+MakeLearner = Callable[[nn.Module, Samples, int, Config, OnProgress, OwnParts], LocalLearner]
+
 
 class HeadLearner(LocalLearner):
     """Solves its head anew on all labels, from where it stands. Satisfies the loop's Learner protocol."""
@@ -50,12 +53,13 @@ class HeadLearner(LocalLearner):
         classes: int,
         config: Config,
         on_progress: OnProgress = lambda what, share: None,
+        own: OwnParts | None = None,
     ) -> None:
         some = np.unique(np.linspace(0, len(pool) - 1, min(len(pool), _PREPARED_WITH)).astype(np.int64))
         model.prepare(pool.read(some))
         self._view: PoolView | None = None  # made when it is needed first
         self._weighing, self._weighed_with = alike(len(WAYS)), 0
-        super().__init__(model, pool, classes, config, on_progress)
+        super().__init__(model, pool, classes, config, on_progress, own)
         linear = self.model.linear
         self._plain = Head(linear.weight.detach().double().clone(), linear.bias.detach().double().clone())
 
@@ -184,15 +188,37 @@ def _some(members: Ids, rng: np.random.Generator) -> Ids:
     return np.sort(rng.choice(members, _MOST_GUESSES, replace=False))
 
 
+def _check_solved(config: Config) -> None:
+    """Refuse settings of a training where there is none."""
+    default = Config()
+    for name in ("optimizer", "schedule", "loss"):
+        if getattr(config, name) != getattr(default, name):
+            raise ConfigError(
+                f"{name} = {getattr(config, name)!r}: a linear head is not trained step by step but solved exactly. "
+                f"Leave {name} out, or choose a network, as in model = 'mlp'."
+            )
+
+
 def learner_for(
     model: nn.Module,
     pool: Samples,
     classes: int,
     config: Config,
-    on_progress: Callable[[str, float], None] = lambda what, share: None,
+    on_progress: OnProgress = lambda what, share: None,
+    own: OwnParts | None = None,
 ) -> LocalLearner:
-    """Make the learner that suits a model."""
+    """Make the learner that suits a model, or the user's own."""
+    check_built_in(config, ("learner",), own)
+    if own is not None and own.learner is not None:
+        made = own.learner(model, pool, classes, config, on_progress, own)
+        if not isinstance(made, LocalLearner):
+            raise ConfigError(
+                f"learner = {name_of_part(own.learner)} returned {quote(made)}, which is no deepbass.LocalLearner: "
+                "give a subclass of it, or a function that makes one."
+            )
+        return made
     if isinstance(model, LinearHead):
-        return HeadLearner(model, pool, classes, config, on_progress)
+        _check_solved(config)
+        return HeadLearner(model, pool, classes, config, on_progress, own)
     kind = TeacherLearner if config.teacher else LocalLearner
-    return kind(model, pool, classes, config, on_progress)
+    return kind(model, pool, classes, config, on_progress, own)

@@ -22,15 +22,17 @@ from deepbass.core.guard import Evidence
 from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.need import EVERYTHING, Need
+from deepbass.core.own_parts import OwnParts
 from deepbass.core.quality import Quality
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
 from deepbass.learn.augment import augment, augments
 from deepbass.learn.engine import Engine
 from deepbass.learn.kernel.kernel_engine import KernelEngine
+from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import as_bytes, pack, unpack, weights_of
 from deepbass.learn.passes import make_passes
-from deepbass.learn.torch_engine import TorchEngine, slices
+from deepbass.learn.torch_engine import TorchEngine, own_loss, slices
 
 OnProgress = Callable[[str, float], None]  # what is being done, and the share that is done
 _READ_AT_A_TIME = 1024  # samples
@@ -48,6 +50,7 @@ class LocalLearner:
         classes: int,
         config: Config,
         on_progress: OnProgress = lambda what, share: None,
+        own: OwnParts | None = None,
     ) -> None:
         self._augments = augments(config, pool.shape)
         self.device = pick_device(config.device)
@@ -55,11 +58,11 @@ class LocalLearner:
         self.seconds: defaultdict[str, float] = defaultdict(float)  # time spent, by what it was spent on
         self._pool, self._classes, self._config = pool, classes, config
         self._on_progress = on_progress
-        self._engine: Engine = TorchEngine(self.model, pool, classes, config, self.device)
+        self._engine: Engine = TorchEngine(self.model, pool, classes, config, self.device, loss=own_loss(config, own))
         with self._seeded(seed_for(config.seed, UNTRAINED, "lazy weights")), guarded(partial(_misfit, pool.shape)):
             self.probabilities(pool, np.arange(2))  # a misfit shows at once, and lazy layers learn their size
-        self._engine = engine_for(self.model, pool, classes, config, self.device, self._engine)
-        self._optimiser = adam(self.model, config)
+        self._engine = engine_for(self.model, pool, classes, config, self.device, self._engine, own)
+        self._optimisation = Optimisation(self.model, config, own)
 
     @property
     def engine(self) -> str:
@@ -82,9 +85,11 @@ class LocalLearner:
                 batches = batches_of(rng.permutation(len(ids)), self._config.batch_size)
                 for done, rows in enumerate(batches):
                     self._on_progress("training", (epoch + done / len(batches)) / epochs)
-                    self._optimiser.zero_grad()
+                    self._optimisation.zero_grad()
                     self._engine.backward(self._shown(ids[rows], labels, views), classes[rows])
-                    self._optimiser.step()
+                    self._optimisation.step()
+                if batches:
+                    self._optimisation.end_epoch()
 
     def infer(self, ids: Ids | None, *, passes: int, seed: int, need: Need = EVERYTHING) -> Belief:
         """Average the probabilities over dropout passes (eq. 6), as far as needed; zero passes mean one without."""
@@ -126,17 +131,19 @@ class LocalLearner:
 
     def state(self) -> bytes:
         """Pack the weights and the optimiser's state as safetensors."""
-        return as_bytes(pack(self.model, self._optimiser))
+        return as_bytes({**pack(self.model), **self._optimisation.tensors()})
 
     def restore(self, state: bytes) -> None:
         """Take up a packed state; the model must be the one that was packed."""
         with guarded(lambda cause: StoreError(f"The checkpoint does not fit the model: {cause}")):
-            unpack(safetensors.torch.load(state), self.model, self._optimiser)
+            tensors = safetensors.torch.load(state)
+            unpack(tensors, self.model)
+            self._optimisation.take_up(tensors)
 
     def weight_names(self) -> list[str]:
         """Name the weights in the order in which the optimiser's state is packed."""
         names = {weights: name for name, weights in self.model.named_parameters()}
-        return [names[weights] for weights in weights_of(self._optimiser)]
+        return [names[weights] for weights in weights_of(self._optimisation.optimiser)]
 
     def _predicted_by(self, engine: Engine, samples: Samples, ids: Ids | None) -> Floats:
         wanted, passes = np.arange(len(samples)) if ids is None else ids, self._config.predict_passes
@@ -183,14 +190,19 @@ def engine_for(
     config: Config,
     device: torch.device,
     torchs: Engine | None = None,
+    own: OwnParts | None = None,
 ) -> Engine:
-    """Choose what runs a model: the kernel where it can, else ``torchs`` engine, which is made if it is not there."""
-    kernel = KernelEngine.of(model, pool, classes, config) if device.type == "cpu" else None
+    """Choose what runs a model: the kernel where it can, else ``torchs`` engine, which is made if it is not there.
+
+    The kernel has the cross-entropy built in: with a loss of the user's own torch runs the model.
+    """
+    loss = own_loss(config, own)
+    kernel = KernelEngine.of(model, pool, classes, config) if device.type == "cpu" and loss is None else None
     if kernel is not None:
         return kernel
     if len(pool.shape) == 3:  # images: torch's convolutions are over twice as fast with channels last
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return torchs or TorchEngine(model, pool, classes, config, device)
+    return torchs or TorchEngine(model, pool, classes, config, device, loss=loss)
 
 
 def _misfit(shape: tuple[int, ...], cause: Exception) -> ConfigError:
@@ -212,23 +224,6 @@ def pick_device(name: str) -> torch.device:
         there = ", ".join(device for device, usable in available.items() if usable)
         raise ConfigError(f"Device {name!r} is not available here. Available: {there}; 'auto' picks one.")
     return torch.device(name)
-
-
-def adam(model: nn.Module, config: Config) -> torch.optim.Adam:
-    """Make Adam with Keras' epsilon; lambda * sum(w^2) on kernels is a weight decay of 2 lambda there, 0 elsewhere."""
-    learnable = [weights for weights in model.parameters() if weights.requires_grad]
-    if not learnable:
-        raise ConfigError("The model has no learnable parameters, so there is nothing to train.")
-    kernels = [weights for weights in learnable if weights.ndim > 1]
-    others = [weights for weights in learnable if weights.ndim <= 1]
-    groups = [{"params": kernels, "weight_decay": 2 * config.l2}, {"params": others, "weight_decay": 0.0}]
-    return torch.optim.Adam(
-        [group for group in groups if group["params"]],
-        lr=config.learning_rate,
-        eps=1e-7,
-        # one call a step: the loop over tensors takes ten, and threads of MKL that wait for one another
-        fused=True if all(weights.device.type == "cpu" for weights in learnable) else None,
-    )
 
 
 def batches_of(order: Ids, size: int) -> list[Ids]:

@@ -15,29 +15,37 @@ MODEL = "model."  # what the names of weights begin with
 _ADAM = "adam."
 
 
-def pack(model: nn.Module, optimiser: torch.optim.Optimizer | None, prefix: str = "") -> dict[str, Tensor]:
-    """Name a network's weights and its optimiser's state."""
-    tensors = {f"{prefix}{MODEL}{name}": tensor for name, tensor in model.state_dict().items()}
-    for place, weights in enumerate(weights_of(optimiser) if optimiser is not None else []):
-        for name, tensor in optimiser.state[weights].items() if optimiser is not None else ():
-            tensors[f"{prefix}{_ADAM}{place}.{name}"] = tensor
-    return tensors
+def pack(model: nn.Module, prefix: str = "") -> dict[str, Tensor]:
+    """Name a network's weights."""
+    return {f"{prefix}{MODEL}{name}": tensor for name, tensor in model.state_dict().items()}
 
 
-def unpack(
-    tensors: Mapping[str, Tensor], model: nn.Module, optimiser: torch.optim.Optimizer | None, prefix: str = ""
-) -> None:
-    """Take up what was packed under a prefix; the model must be the one that was packed."""
+def unpack(tensors: Mapping[str, Tensor], model: nn.Module, prefix: str = "") -> None:
+    """Take up weights that were packed under a prefix; the model must be the one that was packed."""
     model.load_state_dict(_under(tensors, prefix + MODEL))
-    if optimiser is None:
-        return
+
+
+def pack_optimiser(optimiser: torch.optim.Optimizer, prefix: str = "") -> dict[str, Tensor]:
+    """Name the tensors of an optimiser's state, of whatever kind it is."""
+    return {
+        f"{prefix}{_ADAM}{place}.{name}": tensor
+        for place, weights in enumerate(weights_of(optimiser))
+        for name, tensor in optimiser.state[weights].items()
+        if isinstance(tensor, Tensor)
+    }
+
+
+def unpack_optimiser(tensors: Mapping[str, Tensor], optimiser: torch.optim.Optimizer, prefix: str = "") -> None:
+    """Take up the tensors of an optimiser of the same kind."""
     weights = weights_of(optimiser)
     optimiser.state.clear()
     for name, tensor in _under(tensors, prefix + _ADAM).items():
         place, key = name.split(".", 1)
         owner = weights[int(place)]
         # in the memory layout of the weights, or rounding could differ from the unbroken run's
-        optimiser.state[owner][key] = tensor.clone() if tensor.ndim == 0 else torch.empty_like(owner).copy_(tensor)
+        fits = tensor.shape == owner.shape
+        alike = torch.empty_like(owner) if fits else torch.empty(tensor.shape, device=owner.device)
+        optimiser.state[owner][key] = tensor.clone() if tensor.ndim == 0 else alike.to(tensor.dtype).copy_(tensor)
 
 
 def weights_of(optimiser: torch.optim.Optimizer) -> list[nn.Parameter]:

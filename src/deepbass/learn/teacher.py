@@ -20,13 +20,15 @@ from deepbass.core.errors import StoreError
 from deepbass.core.foreign import guarded
 from deepbass.core.guard import Evidence
 from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels
+from deepbass.core.own_parts import OwnParts
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
 from deepbass.learn.averaged import Averaged
 from deepbass.learn.engine import Engine
 from deepbass.learn.first_guesses import first_guesses
 from deepbass.learn.held_back import HeldBack
-from deepbass.learn.learner import LocalLearner, OnProgress, adam, batches_of, engine_for
+from deepbass.learn.learner import LocalLearner, OnProgress, batches_of, engine_for
+from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import MODEL, as_bytes
 from deepbass.learn.strong_views import changes_for, strong_views
 
@@ -44,15 +46,18 @@ class TeacherLearner(LocalLearner):
         classes: int,
         config: Config,
         on_progress: OnProgress = lambda what, share: None,
+        own: OwnParts | None = None,
     ) -> None:
         self._changes = changes_for(config.views, pool.shape)
-        super().__init__(model, pool, classes, config, on_progress)
+        super().__init__(model, pool, classes, config, on_progress, own)
 
         def engine_of(network: nn.Module) -> Engine:
-            return engine_for(network, pool, classes, config, self.device)
+            return engine_for(network, pool, classes, config, self.device, own=own)
 
         def pair(teacher: nn.Module, asked: Engine | None = None) -> Averaged:
-            return Averaged(teacher, config.teacher, engine_of, lambda student: adam(student, config), asked)
+            return Averaged(
+                teacher, config.teacher, engine_of, lambda student: Optimisation(student, config, own), asked
+            )
 
         self._with = pair(self.model, self._engine)
         self._plain = pair(copy.deepcopy(self.model))
@@ -146,6 +151,7 @@ class TeacherLearner(LocalLearner):
                     if self._changes is not None:
                         inputs = strong_views(inputs, self._changes, views)
                     pair.step(inputs, classes[rows])
+                pair.end_epoch()
 
 
 def _classes(labels: Labels, ids: Ids) -> Classes:

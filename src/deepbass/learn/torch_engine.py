@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,12 +17,14 @@ from deepbass.core.belief import BeliefSum, Floats
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DeepBassError, NoDropoutError
 from deepbass.core.labels import Classes, Ids
+from deepbass.core.own_parts import OwnParts, check_built_in, name_of_part, own_training, quote
 from deepbass.core.randomness import seed_for
 from deepbass.core.samples import Samples
 from deepbass.learn.dropout import McDropout, QuickDropout, dropout_on, evaluating, training
 from deepbass.learn.engine import PREDICTION, OnShare
 from deepbass.learn.hoist import Forward, Hoist, Tally, agrees, opaque, random_state
 
+Loss = Callable[[Tensor, Tensor], Tensor]  # of logits and classes
 CHUNK = 2048  # rows that share the masks of a pass, in whatever batches they come
 
 
@@ -48,10 +50,12 @@ class TorchEngine:
         device: torch.device,
         *,
         hoist: bool = True,
+        loss: Loss | None = None,
     ) -> None:
         self._model, self._pool, self._classes, self._config, self._device = model, pool, classes, config, device
         self._shared = config.masks == "shared"
         self._masks = torch.Generator(device)  # draws the shared ones and nothing else
+        self._loss = loss  # the user's own, in the place of the cross-entropy
         self._hoist = hoist  # until a batch tells against it
         self._masks_shared: bool | None = None  # whether all that predictions draw is; None: not known yet
 
@@ -67,9 +71,10 @@ class TorchEngine:
             yield
 
     def backward(self, inputs: NDArray[np.float32], classes: Classes) -> None:
-        """Set the gradient of the mean cross-entropy (eq. 1) over some samples, with dropout."""
+        """Set the gradient of the mean cross-entropy (eq. 1), or of the user's own loss, over some samples."""
         logits = self._logits(torch.from_numpy(inputs).to(self._device))
-        loss = F.cross_entropy(logits, torch.from_numpy(classes).to(self._device))
+        target = torch.from_numpy(classes).to(self._device)
+        loss = F.cross_entropy(logits, target) if self._loss is None else _mean_loss(self._loss, logits, target)
         loss.backward()  # type: ignore[no-untyped-call]
 
     def passes(self, ids: Ids, rows: Ids, which: range, seed: int, total: BeliefSum, on_share: OnShare) -> None:
@@ -225,12 +230,32 @@ class TorchEngine:
         return torch.from_numpy(samples.read(ids)).to(self._device)
 
 
+def own_loss(config: Config, own: OwnParts | None) -> Loss | None:
+    """Find the user's own loss; None: the cross-entropy."""
+    check_built_in(config, ("loss",), own)
+    return own.loss if own is not None else None
+
+
+def _mean_loss(loss: Loss, logits: Tensor, target: Tensor) -> Tensor:
+    """Call the user's own loss, which returns a number for every sample, or their mean."""
+    found: object = loss(logits, target)
+    if not isinstance(found, Tensor) or found.shape not in ((), (len(target),)) or not found.requires_grad:
+        got = f"a tensor of shape {tuple(found.shape)}" if isinstance(found, Tensor) else quote(found)
+        raise ConfigError(
+            f"loss = {name_of_part(loss)} returned {got} for logits of shape {tuple(logits.shape)}: return a tensor "
+            f"that was computed from them, of shape ({len(target)},), one number for every sample, or their mean."
+        )
+    return found.mean()
+
+
 def check_finite(finite: bool, config: Config) -> None:
     """Refuse logits that no probability can be made of."""
     if not finite:
+        own = " and ".join(f"{name} = {getattr(config, name)}" for name in own_training(config))
         raise DeepBassError(
-            "The model returned NaN or infinite logits: the training diverged. Lower learning_rate "
-            f"(now {config.learning_rate:g}), or scale the inputs to about [-1, 1]."
+            "The model returned NaN or infinite logits: the training diverged. "
+            + (f"It was trained with {own}: look there first. " if own else "")
+            + f"Lower learning_rate (now {config.learning_rate:g}), or scale the inputs to about [-1, 1]."
         )
 
 

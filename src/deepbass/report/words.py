@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from deepbass.core.config import OWN
-from deepbass.core.own_model import is_code
+from deepbass.core.own_parts import options_again
 from deepbass.core.quality import is_uneven
 from deepbass.report.facts import Facts
 
@@ -123,9 +123,7 @@ def _asked(facts: Facts) -> str:
 
 def status(facts: Facts) -> tuple[str, str | None]:
     """Say how far the run is, and the command that carries on with it, if it is not at its end."""
-    resume = f"deepbass resume {shlex.quote(facts.path.as_posix())}"
-    if is_code(facts.config.get("model")):
-        resume += f" --model {shlex.quote(facts.config['model'])}"
+    resume = f"deepbass resume {shlex.quote(facts.path.as_posix())}{options_again(facts.config)}"
     if facts.done is None:
         return "The initial model is not trained yet.", resume
     waiting = f" {counted(facts.waiting, 'question')} without an answer." if facts.waiting else ""

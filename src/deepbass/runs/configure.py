@@ -10,6 +10,7 @@ from typing import Any
 from deepbass.core.config import OWN, Config
 from deepbass.core.errors import ConfigError
 from deepbass.core.foreign import guarded, reason_of
+from deepbass.core.own_parts import CODE
 from deepbass.core.presets import preset as look_up
 from deepbass.core.setting import read_share, settings_of
 
@@ -39,7 +40,7 @@ def _understood(layer: Mapping[str, Any]) -> dict[str, Any]:
         settings["replay"] = str(Path(settings["replay"]).resolve())
     if isinstance(settings.get("initial_labels"), str) and settings["initial_labels"] != OWN:
         settings["initial_labels"] = str(Path(settings["initial_labels"]).expanduser().resolve())
-    for code in ("model", "features"):
+    for code in CODE:
         if isinstance(settings.get(code), str):
             settings[code] = whole_reference(settings[code])
     return settings

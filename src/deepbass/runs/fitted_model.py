@@ -12,8 +12,10 @@ from torch import nn
 
 from deepbass.core.belief import Floats
 from deepbass.core.config import Config
+from deepbass.core.own_parts import to_predict_with
 from deepbass.features.saved_extractor import pack_extractor, unpack_extractor
 from deepbass.learn.learner import LocalLearner
+from deepbass.learn.packed_state import packed_weights
 from deepbass.runs.in_memory import Seen, new_learner, predict, stand_in
 
 
@@ -54,8 +56,8 @@ class FittedModel:
             extractor = unpack_extractor(self.extractor, "the model", named=self.config.features)
         seen = Seen(stand_in(self.shape, self.pixels), self.features, extractor)
         with torch.random.fork_rng(devices=[]):
-            learner = new_learner(self.config, seen, self.classes, self.network)
-        learner.restore(self.state)
+            learner = new_learner(to_predict_with(self.config), seen, self.classes, self.network)
+        learner.model.load_state_dict(packed_weights(self.state, "The model"))
         return learner, seen
 
     def __getstate__(self) -> dict[str, Any]:

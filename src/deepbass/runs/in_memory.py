@@ -17,6 +17,7 @@ from torch import nn
 from deepbass.core.belief import Floats
 from deepbass.core.config import WEIGHED, Config
 from deepbass.core.errors import DataError
+from deepbass.core.own_parts import OwnParts
 from deepbass.core.presets import AUTO, suited
 from deepbass.core.raw_samples import RawSamples
 from deepbass.data.featurised import with_raw
@@ -118,12 +119,13 @@ def new_learner(
     classes: int,
     model: nn.Module | None = None,
     on_progress: OnProgress = lambda what, share: None,
+    own: OwnParts | None = None,
 ) -> LocalLearner:
     """Make a learner that knows nothing yet; a model of the caller's own is copied, and stays as it is."""
     network = copy.deepcopy(model) if model is not None else None
     if network is None:
         network = build(config, seen.pool.shape, classes, named=config.model)
-    return learner_for(network, seen.pool, classes, config, on_progress)
+    return learner_for(network, seen.pool, classes, config, on_progress, own)
 
 
 def predict(learner: LocalLearner, X: Any, seen: Seen, *, where: str = "X") -> Floats:

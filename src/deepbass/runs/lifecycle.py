@@ -15,12 +15,15 @@ import safetensors.torch
 from torch import nn
 
 from deepbass.core.belief import Floats
+from deepbass.core.callbacks import Callbacks
 from deepbass.core.config import OWN, Config
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.foreign import excerpt
 from deepbass.core.guard import worth_in_words
 from deepbass.core.labels import UNKNOWN, Answers, Ids, Labels
-from deepbass.core.loop import UNTRAINED, Learner, Method, Oracle, State, Step, run
+from deepbass.core.loop import UNTRAINED, Learner, Oracle, State, Step, run
+from deepbass.core.own_parts import OwnParts, check_built_in
+from deepbass.core.own_rules import method_with
 from deepbass.core.quality import Quality
 from deepbass.core.randomness import generator
 from deepbass.data.initial import find_initial, initial_labels, read_initial
@@ -80,7 +83,8 @@ class Run:
         *,
         learner: LocalLearner,
         oracle: Oracle,
-        method: Method | None,
+        own: OwnParts | None,
+        callbacks: Callbacks | None,
         watch: Watch,
     ) -> None:
         self.path = recorder.run_dir.path
@@ -88,7 +92,11 @@ class Run:
         self.data = data
         self.learner = learner
         self._recorder, self._oracle, self._watch = recorder, oracle, watch
-        self._method = method or Method.of(config, data.pool)
+        self._history: list[Metrics] = []  # that stop rules of the user's own look at
+        self._callbacks = callbacks or Callbacks(None)
+        pool = data.pool
+        method = method_with(config, own, rows=pool.row_map, samples=pool, history=self._history)
+        self._method = replace(method, stop=self._callbacks.stop(method.stop))
         self._source = config.oracle if config.oracle in ORACLES else "own"
         self._quality: Quality | None = None  # of the newest iteration, if it was made here
         self._shared: Path | None = None  # the file in which equal runs share their initial model
@@ -120,18 +128,19 @@ class Run:
         extractor: Extractor | None = None,
         model: nn.Module | str | None = None,
         oracle: Oracle | None = None,
-        method: Method | None = None,
+        own: OwnParts | None = None,
+        callbacks: Callbacks | None = None,
         watch: Watch | None = None,
     ) -> Self:
         """Start a run in a new directory: choose the initial labels and write down all that a resume needs.
 
         ``initial`` are samples of the user's choice whose labels are known, by name or row. ``extractor`` is what the
         samples' features were computed with, to be kept for predictions. ``model`` is one of the user's own, or names
-        it: a function that is configured is called only if it is named.
+        it: a function that is configured is called only if it is named. ``own`` are other parts of the user's own.
         """
-        known = _initial(config, data, initial)
+        known = _initial(config, data, initial, own)
         watch = watch or Watch()
-        learner = _learner(config, data, model, watch)
+        learner = _learner(config, data, model, watch, own)
         learner.rehearse()
         if isinstance(model, nn.Module):
             config = replace(config, model=OWN)
@@ -155,7 +164,9 @@ class Run:
         )
         try:
             recorder.keep_extractor(extractor)
-            self = cls(recorder, config, data, learner=learner, oracle=oracle, method=method, watch=watch)
+            self = cls(
+                recorder, config, data, learner=learner, oracle=oracle, own=own, callbacks=callbacks, watch=watch
+            )
             self._begin(known)
         except BaseException:
             recorder.close()
@@ -171,7 +182,8 @@ class Run:
         extractor: Extractor | None = None,
         model: nn.Module | str | None = None,
         oracle: Oracle | None = None,
-        method: Method | None = None,
+        own: OwnParts | None = None,
+        callbacks: Callbacks | None = None,
         watch: Watch | None = None,
     ) -> Self:
         """Go on from the newest whole checkpoint of an open run directory."""
@@ -184,15 +196,17 @@ class Run:
                 f"({run_dir.about['data']['samples']} samples of {run_dir.about['data']['name']!r}): samples, labels "
                 "or their order have changed. Restore the data, or start a new run."
             )
-        learner = _learner(config, data, model, watch)
+        learner = _learner(config, data, model, watch, own)
         oracle = oracle or oracle_by_name(config, data.truth, len(data.classes), identity)
         recorder = Recorder(run_dir, learner)
         recorder.keep_extractor(extractor)  # the run may have been killed just before
-        self = cls(recorder, config, data, learner=learner, oracle=oracle, method=method, watch=watch)
+        self = cls(recorder, config, data, learner=learner, oracle=oracle, own=own, callbacks=callbacks, watch=watch)
         if recorder.take_up(watch.on_note) is None:  # begin again from the initial labels
             run_dir.events.rewind(0)
             known = self._initial()
-            self._begin(known if len(known) else _initial(config, data, None))  # killed before they were written down
+            self._begin(
+                known if len(known) else _initial(config, data, None, own)
+            )  # killed before they were written down
         return self
 
     @classmethod
@@ -230,6 +244,7 @@ class Run:
 
     def go(self) -> Result:
         """Run to the end. Every finished iteration is safe on disk before the next one starts."""
+        self._history[:] = [cast(Metrics, row.metrics) for row in self.steps()]
         learner: Learner = self.learner  # the loop sees no more of it than the protocol
         ended = run(learner, self, self._method, self.state, self._on_step).ended
         replace_file(self.path / MODEL_FILE, safetensors.torch.save(self._weights()))
@@ -261,7 +276,9 @@ class Run:
         if self._shared is not None and step.state.iteration == 0 and not self._shared.exists():
             self._shared.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self._shared, self.learner.state())
+        self._history.append(metrics)
         self._watch.on_metrics(step.state.iteration, metrics)
+        self._callbacks.on_step(step.state.iteration, metrics)
 
     def _worth(self, final: Metrics) -> list[str]:
         """Say what the model is worth beside plain learning."""
@@ -321,13 +338,15 @@ def _shown(pool: Pool, id_: int) -> str:
     return pool.name(id_) if text is None else f"{pool.name(id_)}: {excerpt(' '.join(text.split()))}"
 
 
-def _learner(config: Config, data: Data, model: nn.Module | str | None, watch: Watch) -> LocalLearner:
+def _learner(
+    config: Config, data: Data, model: nn.Module | str | None, watch: Watch, own: OwnParts | None
+) -> LocalLearner:
     if not isinstance(model, nn.Module):
         model = build(replace(config, features=data.features), data.pool.shape, len(data.classes), named=model)
-    return learner_for(model, data.pool, len(data.classes), config, watch.on_progress)
+    return learner_for(model, data.pool, len(data.classes), config, watch.on_progress, own)
 
 
-def _initial(config: Config, data: Data, wanted: Sequence[str | int] | None) -> Ids:
+def _initial(config: Config, data: Data, wanted: Sequence[str | int] | None, own: OwnParts | None) -> Ids:
     """Pick the labels known at the start."""
     if wanted is None and config.initial_labels == OWN:
         raise ConfigError("initial_labels was passed in Python, as in deepbass.run(..., initial=[...]): pass it again.")
@@ -335,4 +354,5 @@ def _initial(config: Config, data: Data, wanted: Sequence[str | int] | None) -> 
         wanted = read_initial(Path(config.initial_labels))
     if wanted is not None:
         return find_initial(wanted, data.pool, data.truth)
-    return initial_labels(config, data.pool, data.truth, data.classes)
+    check_built_in(config, ("start",), own)
+    return initial_labels(config, data.pool, data.truth, data.classes, own.start if own else None)

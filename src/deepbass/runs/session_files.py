@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from deepbass.core.checked_json import read_json
-from deepbass.core.config import OWN, Config
+from deepbass.core.config import OWN, Config, one_of
 from deepbass.core.errors import ConfigError, DataError, StoreError
 from deepbass.core.foreign import decoding
 from deepbass.core.label_names import name_of_label
 from deepbass.core.labels import Ids
 from deepbass.core.loop import UNTRAINED, State
+from deepbass.core.own_model import is_code
+from deepbass.core.own_parts import PARTS, OwnParts
 from deepbass.data.pool import Pool
 from deepbass.features.saved_extractor import pack_extractor, unpack_extractor
 from deepbass.learn.own_network import Networks
+from deepbass.runs.given_again import named_in_full, parts_again
 from deepbass.runs.identity import pool_fingerprint
 from deepbass.runs.in_memory import Seen, look_again, stand_in
 from deepbass.runs.packing import pack_labels, unpack_labels
@@ -73,13 +76,12 @@ def write_session(folder: Path, step: Stepwise, classes: Sequence[object], *, cl
 
 
 def read_session(
-    path: Path, X: Any, *, model: Any, acquire: Any, features: str | None
+    path: Path, X: Any, *, model: Any, features: str | None, parts: Mapping[str, Any]
 ) -> tuple[Stepwise, list[Any], bool]:
     """Read a session again: where it stands, its classes, and whether there may be no others."""
     facts = _facts(path)
     config = Config.of(facts["config"])
-    if config.acquire == OWN and acquire is None:
-        raise ConfigError(f"acquire of {path} was passed in Python: give it again, as in open(..., acquire=...).")
+    own = _parts_again(path, config, parts)
     if config.model == OWN and model is None:
         raise ConfigError(f"The model of {path} was passed in Python: give it again, as in open(..., model=...).")
     extractor = None
@@ -90,7 +92,7 @@ def read_session(
     seen = look_again(X, like)
     _check_same(path, facts, seen.pool)
     networks = Networks(model, seen.pool.shape)
-    step = Stepwise(seen, config, len(facts["classes"]), networks, None if isinstance(acquire, str) else acquire)
+    step = Stepwise(seen, config, len(facts["classes"]), networks, own)
     labels = unpack_labels(_read(path / LABELS_FILE), max(1, len(facts["classes"])))
     if len(labels) != facts["samples"]:
         raise StoreError(f"{path / LABELS_FILE} has {len(labels)} samples, not {facts['samples']}. {_RESTORE}")
@@ -100,6 +102,19 @@ def read_session(
         with decoding(path / LEARNER_FILE, "state of a learner", _RESTORE, StoreError):
             step.restore(_read(path / LEARNER_FILE), facts["learner_classes"])
     return step, facts["classes"], facts["closed"]
+
+
+def _parts_again(path: Path, config: Config, given: Mapping[str, Any]) -> OwnParts:
+    """Collect the parts of the caller's own, which a folder does not hold."""
+    for name in given:
+        one_of("part", name, PARTS)
+    parts = {name: named_in_full(name, given.get(name)) for name in PARTS}
+    for name, part in parts.items():
+        used = getattr(config, name)
+        if (used == OWN or is_code(used)) and part is None:
+            how = "was passed in Python" if used == OWN else f"is code, {used!r}"
+            raise ConfigError(f"{name} of {path} {how}: give it again, as in open(..., {name}=...).")
+    return parts_again(config, parts)
 
 
 def _facts(path: Path) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,8 @@ from deepbass.core.belief import Belief, Floats
 from deepbass.core.config import Config
 from deepbass.core.labels import UNKNOWN, Answers, Ids, Labels
 from deepbass.core.loop import UNTRAINED, Method, State, Step, after, run
-from deepbass.core.own_rules import method_with
+from deepbass.core.own_parts import OwnParts
+from deepbass.core.own_rules import method_with, own_start
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.typical import typical_of
 from deepbass.learn.carry_over import carry_over
@@ -28,12 +28,14 @@ FEWEST = 2  # classes that must have been met
 class Stepwise:
     """A pool, its labels and a learner, which is trained when something is wanted of it and labels have come."""
 
-    def __init__(self, seen: Seen, config: Config, classes: int, networks: Networks, acquire: Any = None) -> None:
+    def __init__(
+        self, seen: Seen, config: Config, classes: int, networks: Networks, own: OwnParts | None = None
+    ) -> None:
         self.seen, self.config, self.networks = seen, config, networks
         self.state = State(Labels.none(len(seen.pool), max(1, classes)))
         self.learner: LocalLearner | None = None
         self.stale = True  # whether labels have come that the learner has not seen
-        self._acquire = acquire
+        self._own = own or OwnParts()
         self._belief: Belief | None = None
         self._parts: Method | None = None
 
@@ -68,7 +70,7 @@ class Stepwise:
         elif self.can_learn:
             belief = self._believe()
             chosen = self._method().acquire.about(labels)(belief, labels.askable, count, rng)
-            if self._acquire is None:  # a rule of the caller's own may want fewer; others do where the rest are copies
+            if self._own.acquire is None:  # the caller's own may want fewer; others do where the rest are copies
                 rest = np.setdiff1d(labels.askable, chosen)
                 chosen = np.concatenate([chosen, rng.permutation(rest)[: count - len(chosen)]])
         else:
@@ -128,12 +130,12 @@ class Stepwise:
         self.learner, self.learner_classes = fresh, classes
 
     def _fresh(self, classes: int) -> LocalLearner:
-        return new_learner(self.config, self.seen, classes, self.networks.of(classes))
+        return new_learner(self.config, self.seen, classes, self.networks.of(classes), own=self._own)
 
     def _method(self) -> Method:
         if self._parts is None:  # made once for a pool: some policies look at where all samples lie
             pool = self.seen.pool
-            self._parts = method_with(self.config, acquire=self._acquire, rows=pool.row_map, samples=pool)
+            self._parts = method_with(self.config, self._own, rows=pool.row_map, samples=pool)
         return self._parts
 
     def _on_step(self, step: Step) -> None:
@@ -149,6 +151,8 @@ class Stepwise:
     def _typical(self, count: int, rng: np.random.Generator) -> Ids:
         """Choose what is common, as far from what was asked before as clusters are from one another."""
         labels, pool = self.labels, self.seen.pool
+        if self._own.start is not None:
+            return pool.row_map.start(own_start(self._own.start))(pool, labels.askable, count, rng)
         order = typical_of(pool, np.arange(len(pool)), min(labels.spent + count, len(pool)), rng)
         open_ = order[np.isin(order, labels.askable)][:count]
         rest = np.setdiff1d(labels.askable, open_)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from torch import nn
@@ -14,16 +13,17 @@ from deepbass.core.config import Config
 from deepbass.core.errors import DataError
 from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Ids, Labels
 from deepbass.core.loop import State, Step, run
-from deepbass.core.own_rules import method_with
+from deepbass.core.own_parts import OwnParts
+from deepbass.core.own_rules import method_with, own_start
 from deepbass.core.randomness import generator
-from deepbass.core.row_map import RowMap
+from deepbass.core.row_map import RowMap, StartRule
 from deepbass.core.typical import typical_of
 from deepbass.data.given_labels import GivenLabels
 from deepbass.learn.learner import LocalLearner
 from deepbass.oracle import Answering, AnyOracle
 from deepbass.oracle.nobody import Nobody
 from deepbass.runs.in_memory import Seen, new_learner
-from deepbass.runs.measure import measure
+from deepbass.runs.measure import Metrics, measure
 
 NEVER = -1  # a sample was not trained on
 
@@ -42,11 +42,10 @@ def fit_whole(
     seen: Seen,
     given: GivenLabels,
     config: Config,
-    own: nn.Module | None,
+    network: nn.Module | None,
     *,
     oracle: AnyOracle | None = None,
-    acquire: Any = None,
-    admit: Any = None,
+    own: OwnParts | None = None,
     callbacks: Sequence[Callback] | Callback | None = None,
 ) -> WholeFit:
     """Run the loop on samples and the labels that are given; where these are too few, an oracle is asked for more."""
@@ -55,21 +54,23 @@ def fit_whole(
     labels, first = _begin(given, rows), NO_IDS
     history = _History(labels)
     if len(np.unique(labels.answer[labels.known])) < 2 and oracle is not None:
-        first = _typical(seen, labels, config)
+        first = _first(seen, labels, config, own.start if own else None)
         answers = who.ask(first)
         labels = labels.wanted(first).answered(answers)
         history.on_step(Step(State(labels, 0), asked=first, answers=answers))
     _check_enough(labels, given)
-    learner = new_learner(config, seen, len(given.classes), own)
+    learner = new_learner(config, seen, len(given.classes), network, own=own)
     learner.rehearse()
-    method = method_with(config, acquire=acquire, admit=admit, rows=rows, samples=seen.pool)
+    metrics: list[Metrics] = []
+    method = method_with(config, own, rows=rows, samples=seen.pool, history=metrics)
     called = Callbacks(callbacks)
     called.on_start(config)
 
     def on_step(step: Step) -> None:
         history.on_step(step)
         nobody_knows = np.full(len(step.state.labels), UNKNOWN)
-        called.on_step(step.state.iteration, measure(step, nobody_knows, None))
+        metrics.append(measure(step, nobody_knows, None))
+        called.on_step(step.state.iteration, metrics[-1])
 
     state = run(learner, who, replace(method, stop=called.stop(method.stop)), State(labels), on_step)
     called.on_end(state.ended)
@@ -99,12 +100,14 @@ def _begin(given: GivenLabels, rows: RowMap) -> Labels:
     return labels.answered(Answers(rows.ids(given.rows[there]), given.numbers[there]))
 
 
-def _typical(seen: Seen, labels: Labels, config: Config) -> Ids:
+def _first(seen: Seen, labels: Labels, config: Config, start: StartRule | None) -> Ids:
     """Choose what to ask for while there is nothing to learn from."""
     rng = generator(config.seed, 0, "initial labels")
     askable = labels.askable
     left = config.ask_count if config.budget is None else config.budget - labels.spent
     count = min(max(left, 0), max(config.ask_count, 2 * labels.classes), len(askable))
+    if start is not None and count:
+        return seen.pool.row_map.start(own_start(start))(seen.pool, askable, count, rng)
     return typical_of(seen.pool, askable, count, rng)
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from deepbass.core.config import BY_BUDGET, PEOPLE, WEIGHED, Config
 from deepbass.core.errors import ConfigError, DataError, StoreError
+from deepbass.core.own_model import is_code
+from deepbass.core.own_parts import PARTS
 from deepbass.data.load import PIXELS
 from deepbass.data.source import name_of
 from deepbass.label.class_list import what_changed
@@ -62,7 +64,14 @@ def labelling_config(settings: Settings, known: int, features: str = PIXELS) -> 
         "ask_every": 1,  # ranked anew in every iteration
         "ask_count": RANKED,
     }
-    return configure("labelling", "auto", layer)
+    config = configure("labelling", "auto", layer)
+    for name in PARTS:
+        if is_code(getattr(config, name)):
+            raise ConfigError(
+                f"The project's config has {name} = {getattr(config, name)!r}: the page takes a model and features of "
+                "your own, and no other code. Take it out."
+            )
+    return config
 
 
 class Trainer:
