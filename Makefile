@@ -8,8 +8,8 @@
 # make bench-web  how long people wait for the labelling page, fifty at a time (two minutes; leave the machine alone)
 # make bench-photos  how long a person who labels 10,000 photographs waits for questions and for the model (five minutes)
 # make compare  the default against plain methods on the data sets of docs/compare.md (hours; goes on where it was stopped)
-# make slow   20,000 damaged files, 20,000 malformed requests, hundreds of kills, and what is missing of the paper's
-#             experiments in the quick tier (over two hours)
+# make slow   20,000 damaged files, 20,000 malformed requests, hundreds of kills, a cluster of Ray, and what is missing of the
+#             paper's experiments in the quick tier (over two hours)
 
 PYTHON ?= python3
 VENV := .venv
@@ -71,6 +71,7 @@ slow: $(READY)
 	DEEPBASS_MALFORMED=20000 $(BIN)/pytest tests/web/test_malformed.py --timeout 3600
 	DEEPBASS_KILLS=300 $(BIN)/pytest tests/web/test_server_kill.py tests/store/test_crashes.py --timeout 3600
 	DEEPBASS_SEEDS=10 $(BIN)/pytest tests/laws/test_kill.py tests/laws/test_trainer_kill.py --timeout 3600
+	DEEPBASS_CLUSTER=1 $(BIN)/pytest tests/test_docs.py -k "snippets_run and python.md"
 	$(BIN)/deepbass reproduce toy --tier full --workers 2 --out results/paper
 	$(BIN)/deepbass reproduce all --workers 2 --out results/paper
 	$(BIN)/python experiments/results_page.py

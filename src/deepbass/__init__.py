@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from deepbass.runs.lifecycle import Watch as Watch
     from deepbass.runs.measure import Metrics as Metrics
     from deepbass.session import Session as Session
+    from deepbass.writers import MLflowWriter as MLflowWriter
+    from deepbass.writers import TensorBoardWriter as TensorBoardWriter
 
 __version__ = "0.1.0"
 
@@ -50,6 +52,8 @@ _HOMES = {
     "Watch": "deepbass.runs.lifecycle",
     "Callback": "deepbass.core.callbacks",
     "EarlyStop": "deepbass.core.callbacks",
+    "TensorBoardWriter": "deepbass.writers",
+    "MLflowWriter": "deepbass.writers",
     "DeepBassError": "deepbass.core.errors",
     # what oracles and rules of one's own are written with
     "Oracle": "deepbass.core.loop",
