@@ -141,6 +141,9 @@ OWN_PARTS: dict[str, Callable[[], Any]] = {
     "admit": lambda: all_of_them,
     "stop": lambda: lambda history: None,
     "learner": lambda: Patient,
+    "optimizer": lambda: lambda weights: torch.optim.SGD(weights, lr=0.01, momentum=0.9),
+    "schedule": lambda: lambda optimizer: torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9),
+    "loss": lambda: lambda logits, classes: torch.nn.functional.cross_entropy(logits, classes, label_smoothing=0.1),
     "oracle": Truth,
     "model": lambda: torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Dropout(0.2), torch.nn.Linear(8, 2)),
 }
