@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import tomllib
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from typer.testing import CliRunner
 
 import deepbass
@@ -178,6 +180,34 @@ class Forgetful(deepbass.LocalLearner):
     def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
         for weights in self.model.parameters():
             weights.data.fill_(torch.nan)
+
+
+class Patient(deepbass.LocalLearner):
+    """A learner that trains twice as long, and keeps count."""
+
+    trainings = 0
+
+    def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
+        super().train(labels, epochs=2 * epochs, copies=copies, seed=seed)
+        self.trainings += 1
+
+
+def descent(weights: list[nn.Parameter]) -> torch.optim.Optimizer:
+    return torch.optim.SGD(weights, lr=0.05, momentum=0.9)
+
+
+def test_who_predicts_needs_nothing_that_a_network_was_trained_by(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = rng.normal(size=(60, 4)) + 3 * y[:, None]
+    settings = {"learner": Patient, "initial_epochs": 5, "passes_pool": 2, "passes_known": 2, "device": "cpu"}
+    model = deepbass.DeepBASSClassifier(
+        model="mlp", optimizer=descent, loss=nn.functional.cross_entropy, iterations=1, settings=settings
+    ).fit(X, y)
+    expected = model.predict_proba(X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)
+    model.save(tmp_path / "model")
+    np.testing.assert_allclose(deepbass.load(tmp_path / "model").predict_proba(X), expected, atol=1e-6)
 
 
 def no_learner(*_: object) -> int:

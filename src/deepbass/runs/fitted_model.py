@@ -12,7 +12,7 @@ from torch import nn
 
 from deepbass.core.belief import Floats
 from deepbass.core.config import Config
-from deepbass.core.own_parts import to_predict_with
+from deepbass.core.own_parts import own_training, to_predict_with
 from deepbass.features.saved_extractor import pack_extractor, unpack_extractor
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.packed_state import packed_weights
@@ -57,7 +57,10 @@ class FittedModel:
         seen = Seen(stand_in(self.shape, self.pixels), self.features, extractor)
         with torch.random.fork_rng(devices=[]):
             learner = new_learner(to_predict_with(self.config), seen, self.classes, self.network)
-        learner.model.load_state_dict(packed_weights(self.state, "The model"))
+        if "learner" in own_training(self.config):  # what it packed beside the weights, it alone could read
+            learner.model.load_state_dict(packed_weights(self.state, "The model"))
+        else:
+            learner.restore(self.state)
         return learner, seen
 
     def __getstate__(self) -> dict[str, Any]:

@@ -204,9 +204,8 @@ class Run:
         if recorder.take_up(watch.on_note) is None:  # begin again from the initial labels
             run_dir.events.rewind(0)
             known = self._initial()
-            self._begin(
-                known if len(known) else _initial(config, data, None, own)
-            )  # killed before they were written down
+            # there are none where it was killed before they were written down
+            self._begin(known if len(known) else _initial(config, data, None, own))
         return self
 
     @classmethod
