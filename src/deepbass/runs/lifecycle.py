@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import numpy as np
 import safetensors.torch
@@ -23,6 +23,7 @@ from deepbass.core.labels import UNKNOWN, Answers, Ids, Labels
 from deepbass.core.loop import UNTRAINED, Learner, Method, Oracle, State, Step, run
 from deepbass.core.quality import Quality
 from deepbass.core.randomness import generator
+from deepbass.core.stop import stopping
 from deepbass.data.initial import find_initial, initial_labels, read_initial
 from deepbass.data.load import Data
 from deepbass.data.pool import Pool
@@ -88,7 +89,9 @@ class Run:
         self.data = data
         self.learner = learner
         self._recorder, self._oracle, self._watch = recorder, oracle, watch
-        self._method = method or Method.of(config, data.pool)
+        parts = method or Method.of(config, data.pool)
+        self._history: list[Metrics] = []  # of the iterations that count
+        self._method = replace(parts, stop=stopping(config, self._history, parts.stop))
         self._source = config.oracle if config.oracle in ORACLES else "own"
         self._quality: Quality | None = None  # of the newest iteration, if it was made here
         self._shared: Path | None = None  # the file in which equal runs share their initial model
@@ -193,6 +196,7 @@ class Run:
             run_dir.events.rewind(0)
             known = self._initial()
             self._begin(known if len(known) else _initial(config, data, None))  # killed before they were written down
+        self._history += [cast(Metrics, row.metrics) for row in self.steps()]
         return self
 
     @classmethod
@@ -232,15 +236,15 @@ class Run:
         """Run to the end. Every finished iteration is safe on disk before the next one starts."""
         learner: Learner = self.learner  # the loop sees no more of it than the protocol
         ended = run(learner, self, self._method, self.state, self._on_step).ended
-        replace_file(self.path / MODEL_FILE, safetensors.torch.save(self._weights()))
+        replace_file(self.path / MODEL_FILE, safetensors.torch.save(self.learner.weights()))
         history = [cast(Metrics, row.metrics) for row in self.steps()]
         worth = self._worth(history[-1])
-        self._write_quality(worth)
+        self._write_quality(worth, ended)
         if self.data.pool.shape == (2,):
             write_field(self.path, self.learner, self.data, self.state.labels, self._initial())
         accuracy = history[-1]["validation_accuracy"]
         assert accuracy is not None
-        model = self.learner.model.eval()
+        model = self.learner.trained_model()
         return Result(self.path, accuracy, self.state.labels, self.data.classes, model, ended, history, worth)
 
     def close(self) -> None:
@@ -258,6 +262,7 @@ class Run:
         plain = self._share_right(self.learner.predict_plain(self.data.validation))
         metrics = measure(step, self.data.truth, self._quality, plain=plain, evidence=self.learner.evidence)
         self._recorder.commit(step.state, metrics, step.asked, step.answers, self._source)
+        self._history.append(metrics)
         if self._shared is not None and step.state.iteration == 0 and not self._shared.exists():
             self._shared.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self._shared, self.learner.state())
@@ -270,10 +275,13 @@ class Run:
             return []
         return worth_in_words(accuracy, plain, self._at_random(), self.learner.evidence)
 
-    def _write_quality(self, worth: list[str]) -> None:
-        """Keep what the final model takes for what, for the report; a finished run that is resumed is judged again."""
+    def _write_quality(self, worth: list[str], ended: str | None) -> None:
+        """Keep what the final model takes for what, and why the run is over, for the report.
+
+        A finished run that is resumed is judged again.
+        """
         quality = self._quality or self.learner.evaluate(self.data.validation, self.data.validation_labels)
-        written = {"iteration": self.state.iteration, **quality.as_dict(), "worth": worth}
+        written = {"iteration": self.state.iteration, **quality.as_dict(), "worth": worth, "ended": ended}
         replace_file(self.path / QUALITY_FILE, json.dumps(written).encode())
 
     def _at_random(self) -> float | None:
@@ -310,9 +318,6 @@ class Run:
         self._recorder.run_dir.events.describe_many(
             (int(id_), _shown(pool, int(id_)), pool.picture(int(id_))) for id_ in ids
         )
-
-    def _weights(self) -> dict[str, Any]:
-        return {name: tensor.cpu().contiguous().clone() for name, tensor in self.learner.model.state_dict().items()}
 
 
 def _shown(pool: Pool, id_: int) -> str:

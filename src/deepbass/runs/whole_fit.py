@@ -17,13 +17,14 @@ from deepbass.core.loop import State, Step, run
 from deepbass.core.own_rules import method_with
 from deepbass.core.randomness import generator
 from deepbass.core.row_map import RowMap
+from deepbass.core.stop import stopping
 from deepbass.core.typical import typical_of
 from deepbass.data.given_labels import GivenLabels
 from deepbass.learn.learner import LocalLearner
 from deepbass.oracle import Answering, AnyOracle
 from deepbass.oracle.nobody import Nobody
 from deepbass.runs.in_memory import Seen, new_learner
-from deepbass.runs.measure import measure
+from deepbass.runs.measure import Metrics, measure
 
 NEVER = -1  # a sample was not trained on
 
@@ -63,15 +64,17 @@ def fit_whole(
     learner = new_learner(config, seen, len(given.classes), own)
     learner.rehearse()
     method = method_with(config, acquire=acquire, admit=admit, rows=rows, samples=seen.pool)
-    called = Callbacks(callbacks)
+    called, measured = Callbacks(callbacks), list[Metrics]()
     called.on_start(config)
 
     def on_step(step: Step) -> None:
         history.on_step(step)
         nobody_knows = np.full(len(step.state.labels), UNKNOWN)
-        called.on_step(step.state.iteration, measure(step, nobody_knows, None))
+        measured.append(measure(step, nobody_knows, None, evidence=learner.evidence))
+        called.on_step(step.state.iteration, measured[-1])
 
-    state = run(learner, who, replace(method, stop=called.stop(method.stop)), State(labels), on_step)
+    stop = called.stop(stopping(config, measured, method.stop))
+    state = run(learner, who, replace(method, stop=stop), State(labels), on_step)
     called.on_end(state.ended)
     return WholeFit(learner, state, history.since, np.array(history.asked, dtype=np.int64))
 
