@@ -69,8 +69,8 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="show what is there, and run nothing")
     args = parser.parse_args()
     found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for name in [] if args.table else args.data:
-        for seed in range(SEEDS):
+    for seed in range(0 if args.table else SEEDS):
+        for name in args.data:
             runs = found.setdefault(name, {})
             if str(seed) not in runs:
                 runs[str(seed)] = measured(name, seed, args.folder)

@@ -104,6 +104,8 @@ class TeacherLearner(LocalLearner):
 
     def calibrated(self, belief: Belief) -> Belief:
         """Make a belief as sure as predictions are, for people to see; what is admitted goes by how it was."""
+        if self.temperature == 1:
+            return belief
         logits_N_C = np.log(np.maximum(belief.mean_N_C, 1e-300)) / self.temperature
         return replace(belief, mean_N_C=softmax(logits_N_C))
 
