@@ -72,7 +72,7 @@ def test_iterations_without_questions_settle_nothing() -> None:
 @pytest.mark.parametrize(("power", "least"), [(0.3, 0.004), (0.5, 0.004), (1.0, 0.0005)])
 def test_the_expected_gain_is_that_of_the_curve(power: float, least: float) -> None:
     """An error of n^-p: the rule stops as soon as 50 more labels gain too little, and no sooner."""
-    history = steps([0.1] * 100, expected_error=lambda n: max(n - 10, 1) ** -power)  # of the labels before
+    history = steps([0.001] * 100, expected_error=lambda n: max(n - 10, 1) ** -power)  # of the labels before
     known = next(rows[-1]["known"] for rows in _grown(history) if gaining_little(least)(rows))
     assert known**-power - (known + SPAN) ** -power == pytest.approx(least, rel=0.1)
 
@@ -83,9 +83,10 @@ def _grown(history: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 def test_a_curve_that_scatters_is_given_the_benefit_of_the_doubt() -> None:
     rng = np.random.default_rng(0)
-    flat = steps([0.1] * 40, expected_error=lambda n: 0.1)
+    flat = steps([0.001] * 40, expected_error=lambda n: 0.1)
     wild = [{**row, "expected_error": 0.1 * math.exp(0.3 * rng.normal())} for row in flat]
     assert gaining_little()(flat) is not None
+    assert gaining_little()([{**row, "moved": 0.003} for row in flat]) is None  # it says one thing and does another
     assert gaining_little()(wild) is None
 
 

@@ -26,6 +26,7 @@ StopRule = Callable[[History], str | None]
 SPAN = 50  # labels over which a standstill is judged
 LEAST = 0.0025  # share of changed guesses below which labels have stopped helping, whatever the target
 LEAST_GAIN = 0.0025  # of the error, by as many labels again as SPAN
+_MOVING = 0.01  # share of guesses that 50 labels still move, while nothing is believed of a curve
 _POINTS = 8  # of the curve that a gain is expected from, at least
 _CAUTION = 2.0  # standard errors by which the gain may be larger than it looks
 
@@ -59,16 +60,8 @@ def settled(target: float | None = None) -> StopRule:
     """
 
     def rule(history: History) -> str | None:
-        if _unmet(history):
-            return None
-        moved, labels = 0.0, 0
-        for before, now in zip(reversed(history[:-1]), reversed(history), strict=False):
-            if now.get("moved") is None:
-                return None
-            moved, labels = moved + now["moved"], labels + before["answered"]
-            if labels >= SPAN:
-                break
-        if not is_still(moved, labels, target):
+        moved, labels = _moved(history)
+        if _unmet(history) or not is_still(moved, labels, target):
             return None
         return f"predictions have settled: the last {labels} labels changed at most {moved:.2%} of them"
 
@@ -79,11 +72,13 @@ def gaining_little(least: float = LEAST_GAIN) -> StopRule:
     """Make the rule that stops when the next 50 labels are expected to lower the error by next to nothing.
 
     The error that the model expects of itself is taken to fall as a power of the number of labels; the curve is fitted
-    to the later half of the labels, and the gain that counts is two standard errors above what it says.
+    to the later half of the labels, and the gain that counts is two standard errors above what it says. A model may
+    misjudge itself, so while 50 labels move more than 1 % of the guesses nothing is believed of the curve.
     """
 
     def rule(history: History) -> str | None:
-        if _unmet(history):
+        moved, labels = _moved(history)
+        if _unmet(history) or labels < SPAN or moved >= _MOVING:
             return None
         known = history[-1]["known"]
         points = [
@@ -149,6 +144,16 @@ def spent(budget: int | None, at_last: Stop) -> Stop:
         return at_last(state)
 
     return stop
+
+
+def _moved(history: History) -> tuple[float, int]:
+    """Add up how far guesses moved over the last iterations, until 50 labels came in these, and count the labels."""
+    moved, labels = 0.0, 0
+    for before, now in zip(reversed(history[:-1]), reversed(history), strict=False):
+        if now.get("moved") is None or labels >= SPAN:
+            break
+        moved, labels = moved + now["moved"], labels + before["answered"]
+    return moved, labels
 
 
 def _unmet(history: History) -> bool:
