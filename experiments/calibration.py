@@ -3,7 +3,8 @@
     python experiments/calibration.py [DATA ...] [--table]     DATA: mnist, fashion-mnist
 
 2,000 pictures of the training part, judged by 2,000 others of it (experiments/training_parts.py); 100 labels in all,
-ten iterations, shorter than the default's, one seed. Written to results/calibration.json: what is there already is not computed again.
+ten iterations, shorter than the default's, one seed. Written to results/calibration.json: what is there already is not
+computed again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ LIGHT: dict[str, Any] = {
     "initial_epochs": 15,
     "copies": 10,
     "guesses": 1_500,
-}  # minutes instead of a quarter of an hour
+}  # a minute or two
 
 
 def measured(name: str, seed: int) -> dict[str, Any]:

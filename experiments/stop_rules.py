@@ -22,7 +22,7 @@ from training_parts import simulate, training_part
 
 RESULTS = Path(__file__).parent.parent / "results" / "stop.json"
 ALL = ["digits", "newsgroups-words", "sms-spam-words"]
-SEEDS, BUDGET, AT_A_TIME = 2, 600, 15
+SEEDS, BUDGET, AT_A_TIME = 1, 600, 15
 SETTLED = (0.0025, 0.005, 0.01, 0.02)  # bars that were tried: how far guesses may still move
 GAIN = (0.001, 0.0025, 0.005)
 _KEPT = ("known", "answered", "moved", "expected_error", "unmet", "validation_accuracy", "balanced_accuracy")
