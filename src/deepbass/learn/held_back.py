@@ -40,6 +40,7 @@ class HeldBack:
         self._rows = _NO_ROWS  # id, whether it was kept back, right with guesses, right without
         self._logits: Floats = np.empty((0, 2, 0))  # of both networks, with guesses and without, for each of these
         self.off = False  # guesses have been found to harm
+        self.left_out: Ids = NO_IDS  # samples that nobody is asked about and that are never guessed at: an audit's
         self.begun = False  # whether it was there for all that was learned; not so where weights come from elsewhere
 
     def keep_some(self, labels: Labels, seed: int) -> None:
@@ -95,7 +96,7 @@ class HeldBack:
     def _fair(self, labels: Labels) -> NDArray[np.bool_]:
         """Tell which rows count: of labels that nobody chose by what a network thinks."""
         ids, kept = self._rows[:, 0], self._rows[:, 1]
-        counts: NDArray[np.bool_] = (kept == 1) | np.isin(ids, fair(labels))
+        counts: NDArray[np.bool_] = (kept == 1) | np.isin(ids, fair(labels, self.left_out))
         return counts & np.isin(ids, labels.known)  # an answer may have been taken back
 
     def tensors(self) -> dict[str, Tensor]:

@@ -22,7 +22,7 @@ from deepbass.core.config import Config
 from deepbass.core.errors import StoreError
 from deepbass.core.foreign import guarded
 from deepbass.core.guard import Evidence
-from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Classes, Ids, Labels
+from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels
 from deepbass.core.opinions import softmax
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
@@ -65,7 +65,6 @@ class TeacherLearner(LocalLearner):
         self._trainings = 0
         self._last = last_layer(self.model, classes)
         self.temperature = 1.0  # what the logits of predictions are divided by
-        self.left_out: Ids = NO_IDS  # samples that are never guessed at for training, such as those of an audit
 
     def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
         """Train both students on known labels, ``copies`` times each, and the first on guesses as well.
@@ -85,7 +84,7 @@ class TeacherLearner(LocalLearner):
             known = np.repeat(labels.known, copies)
             if first and guessing:
                 labels = first_guesses(self._pool, labels, generator(seed, 0, "first guesses"))
-            members = np.setdiff1d(labels.members, np.union1d(self._held.kept, self.left_out))
+            members = np.setdiff1d(labels.members, np.union1d(self._held.kept, self._held.left_out))
             most = min(len(members), len(known) if first else self._config.guesses or len(members))
             if len(known):
                 self._epochs(self._plain, labels, known, members[:0], 0, epochs, seed)
@@ -96,6 +95,10 @@ class TeacherLearner(LocalLearner):
                     self._epochs(self._with, labels, known, members, count, epochs, seed_for(seed, 0, "with guesses"))
             self._held.learned, self._held.begun = np.union1d(self._held.learned, labels.known), True
         self._trainings += 1
+
+    def leave_out(self, ids: Ids) -> None:
+        """Never guess at some samples for training, nor count on labels of theirs: they are an audit's."""
+        self._held.left_out = ids
 
     def predict(self, samples: Samples, ids: Ids | None = None) -> Floats:
         """Predict class probabilities, as sure as labels that were kept back say that the network may be."""

@@ -280,5 +280,5 @@ def _learner(config: Config, material: Material, classes: int, status: StatusWri
     network = build(seen, material.pool.shape, classes, named=material.named_model)
     learner = learner_for(network, material.pool, classes, config, status.progress)
     if isinstance(learner, TeacherLearner):
-        learner.left_out = material.reserve
+        learner.leave_out(material.reserve)
     return learner
