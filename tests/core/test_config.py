@@ -13,7 +13,8 @@ import pytest
 from deepbass.cli.settings_table import renew
 from deepbass.core.acquire import ACQUIRE
 from deepbass.core.admit import ADMIT
-from deepbass.core.config import BY_BUDGET, OWN, PEOPLE, Config, RunSettings
+from deepbass.core.by_budget import PLACED
+from deepbass.core.config import OWN, PEOPLE, Config, RunSettings
 from deepbass.core.errors import ConfigError
 from deepbass.core.loop import Method
 from deepbass.core.own_parts import PARTS
@@ -123,7 +124,7 @@ def test_the_page_of_settings_is_what_the_configuration_says_of_them() -> None:
 
 
 def test_every_policy_can_be_chosen_and_every_choice_is_there() -> None:
-    assert list(SETTINGS["acquire"].choices) == [*ACQUIRE, BY_BUDGET]
+    assert list(SETTINGS["acquire"].choices) == [*ACQUIRE, *PLACED]
     assert list(SETTINGS["admit"].choices) == list(ADMIT)
 
 
@@ -163,7 +164,8 @@ def test_every_range_is_kept_at_both_of_its_ends(name: str) -> None:
 def test_every_choice_is_taken_and_no_other(name: str) -> None:
     setting: Setting = SETTINGS[name]
     for choice in (*setting.choices, *setting.written):
-        more = {"replay": "runs/one"} if choice == "replay" else {}
+        more: dict[str, Any] = {"replay": "runs/one"} if choice == "replay" else {}
+        more |= {"target_error": 0.02} if choice == "target" else {}
         assert getattr(Config.of({name: choice, **more}), name) == choice
     with pytest.raises(ConfigError, match=f"Unknown {name} 'teapot'"):
         Config.of({name: "teapot"})

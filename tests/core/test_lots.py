@@ -32,3 +32,11 @@ def test_what_was_asked_for_another_reason_is_fair_only_where_its_lot_has_come()
     assert set(fair(labels)) == set(by_lot[:13])
     everybody = labels.answered(Answers(np.arange(200), np.zeros(200, dtype=np.int64)))
     assert len(fair(everybody)) == 200
+
+
+def test_samples_that_nobody_is_ever_asked_about_do_not_stand_in_the_way() -> None:
+    order = drawn(np.arange(50), 50)
+    known, audit = order[[0, 2, 3, 5]], order[[1, 4]]  # the second lowest lot is never asked
+    labels = Labels.none(50, 2).answered(Answers(known, np.zeros(4, dtype=np.int64)))
+    assert fair(labels).tolist() == [order[0]]
+    assert set(fair(labels, audit).tolist()) == set(known.tolist())

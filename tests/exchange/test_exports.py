@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from deepbass.core.config import Config
+from deepbass.core.error_law import wilson
 from deepbass.core.errors import ConfigError, DataError, StoreError
 from deepbass.core.labels import UNKNOWN
 from deepbass.data.sources import open_source
 from deepbass.exchange.exports import FORMATS, Exported, export
 from deepbass.exchange.folder_names import LONGEST, file_names, folder_names
-from deepbass.label.estimate import wilson
 from deepbass.label.guesses import guesses_of
 from deepbass.label.journal import Journal
 from deepbass.label.project import Project

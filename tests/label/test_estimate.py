@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from deepbass.core import error_law
+from deepbass.core.error_law import Estimate, scored, wilson
 from deepbass.core.errors import ConfigError, DataError
-from deepbass.label import estimate
-from deepbass.label.estimate import Estimate, error_estimate, good_enough, scored, standstill, wilson
+from deepbass.label.estimate import error_estimate, good_enough, standstill
 from deepbass.label.ranking import Ranking
 from deepbass.label.worth import TARGETS
 
@@ -238,9 +239,9 @@ def test_a_target_that_is_no_share_is_refused(target: float) -> None:
 
 
 def test_labels_have_stopped_helping_when_fifty_of_them_changed_next_to_no_guess() -> None:
-    then = np.zeros((2, 1000), dtype=np.int16)
-    guess = np.zeros(1000)
-    guess[:4] = 1
+    then = np.stack([np.arange(1000, dtype=np.int16) % 10] * 2)
+    guess = then[0].copy()
+    guess[:4] += 1
     ranking = make_ranking(guess=guess, snapshots=then, snapshot_labels=np.array([40, 90], dtype=np.int32), known=120)
     found = standstill(ranking, 0.02)
     assert found is not None
@@ -277,9 +278,9 @@ def test_whoever_tries_stricter_targets_too_is_hardly_misled_more_often(target: 
     """At an error of twice a target, its looks pass in less than a tenth of a per cent of projects, ever less often."""
     chances = []
     for look, errors in enumerate((0, 1, 2, 3, 5, 8, 13, 21)):
-        n = estimate._answers(look, target)
-        assert estimate._chance(errors, n, target) <= estimate._level(look) < estimate._chance(errors + 1, n, target)
-        chances.append(estimate._chance(errors, n, 2 * target))
+        n = error_law._answers(look, target)
+        assert error_law._chance(errors, n, target) <= error_law._level(look) < error_law._chance(errors + 1, n, target)
+        chances.append(error_law._chance(errors, n, 2 * target))
     assert all(later < earlier / 2 for earlier, later in pairwise(chances))  # so that the rest adds little
     assert sum(chances) < 0.001
     assert all(later >= 2 * earlier for earlier, later in pairwise(TARGETS))

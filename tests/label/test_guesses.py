@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from deepbass.core.error_law import scored
 from deepbass.label.acts import Act, Kind, Why
 from deepbass.label.class_list import ClassChange, ClassList
-from deepbass.label.estimate import scored
 from deepbass.label.guesses import LEVELS, guess_levels, guesses_of
 from deepbass.label.ledger import Ledger
 from deepbass.label.trained_models import Model, newest_model

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from deepbass.core.error_law import scored
 from deepbass.core.errors import StoreError
-from deepbass.label.estimate import good_enough, scored
+from deepbass.label.estimate import good_enough
 from deepbass.label.journal import Journal
 from deepbass.label.project import Project
 from deepbass.label.trained_models import newest_checkpoint, newest_model

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deepbass.label.estimate import Estimate, answers_to_show, good_enough, scored
+from deepbass.core.error_law import Estimate, answers_to_show, scored
+from deepbass.label.estimate import good_enough
 from deepbass.label.settings import Settings
 from deepbass.label.worth import Worth, judge, targets_that_fit, way_to_target
 

@@ -12,7 +12,7 @@ import pytest
 
 from deepbass.store.names import RUN_FILE
 from deepbass.store.rundir import RunDir
-from tests.trainer.labelling import QUICK, newest_of, trainer_process, truth, wait_for, world
+from tests.trainer.labelling import TAUGHT, newest_of, trainer_process, truth, wait_for, world
 
 SEEDS = int(os.environ.get("DEEPBASS_SEEDS", "1"))
 
@@ -20,7 +20,7 @@ SEEDS = int(os.environ.get("DEEPBASS_SEEDS", "1"))
 @pytest.mark.parametrize("seed", range(1, 1 + SEEDS))
 def test_killed_and_started_again_it_takes_up_all_labels_and_every_commit_is_whole(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
-    with world(tmp_path, config={**QUICK, "initial_epochs": 3}) as here:
+    with world(tmp_path, config={**TAUGHT, "initial_epochs": 3}) as here:
         here.begin()
         for round_ in range(6):
             open_ = [item for class_ in range(3) for item in here.first(class_, 99)]

@@ -42,6 +42,9 @@ class Replay:
     def mean(self, inputs: NDArray[np.float32], passes: int) -> Floats:
         raise NotImplementedError
 
+    def each(self, inputs: NDArray[np.float32], passes: int) -> Floats:
+        raise NotImplementedError
+
     def training(self, seed: int) -> AbstractContextManager[None]:
         raise NotImplementedError
 

@@ -1,7 +1,9 @@
-"""What docs/method.md says of pictures from pixels is what the result file says."""
+"""What docs/method.md says of experiments is what their result files say."""
 
 from __future__ import annotations
 
+import importlib
+import json
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_table_of_the_page_is_that_of_the_result_file(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("script", ["pixels", "batches", "stop_rules"])
+def test_the_table_of_the_page_is_that_of_the_result_file(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "experiments"))
-    import pixels
-
-    assert pixels.table().strip() in (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
+    module = importlib.import_module(script)
+    table = module.table() if script == "pixels" else module.table(json.loads(module.RESULTS.read_text()))
+    assert table.strip() in (ROOT / "docs" / "method.md").read_text(encoding="utf-8")

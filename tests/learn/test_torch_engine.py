@@ -16,6 +16,7 @@ from deepbass.core.config import Config
 from deepbass.core.errors import NoDropoutError
 from deepbass.core.labels import Ids
 from deepbass.learn import torch_engine
+from deepbass.learn.learner import engine_for
 from deepbass.learn.models import paper_cnn, paper_mlp
 from deepbass.learn.torch_engine import TorchEngine
 from tests.learn.arrays import Arrays
@@ -280,3 +281,17 @@ def test_progress_grows_from_nothing(masks: str) -> None:
 def test_no_rows_are_no_error() -> None:
     subject = engine(paper_mlp((1, 8, 8), CLASSES))
     subject.passes(np.arange(SAMPLES), np.arange(0), range(3), 0, BeliefSum(SAMPLES, CLASSES), lambda share: None)
+
+
+@pytest.mark.parametrize("kernel", ["auto", "off"])
+def test_each_of_the_passes_that_a_prediction_is_the_mean_of_can_be_had(kernel: str) -> None:
+    pool = Arrays(np.random.default_rng(0).normal(size=(SAMPLES, 1, 8, 8)).astype(np.float32))
+    config = Config(kernel=kernel, infer_batch=7)
+    engine = engine_for(paper_cnn((1, 8, 8), CLASSES), pool, CLASSES, config, torch.device("cpu"))
+    inputs = pool.read(np.arange(SAMPLES))
+    probs_T_N_C = engine.each(inputs.copy(), 5)
+    assert probs_T_N_C.shape == (5, SAMPLES, CLASSES)
+    np.testing.assert_allclose(probs_T_N_C.mean(0), engine.mean(inputs.copy(), 5), atol=1e-6)
+    alone = engine.each(inputs[3:4].copy(), 5)  # a pass is one network, whoever else is asked about
+    np.testing.assert_allclose(alone[:, 0], probs_T_N_C[:, 3], atol=1e-6)
+    assert (probs_T_N_C[0] != probs_T_N_C[1]).any()

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 from deepbass.label.class_list import ClassChange
 from deepbass.label.ranking import Ranking
+from deepbass.store.names import LEARNER_FILE
 from deepbass.store.rundir import RunDir
 from deepbass.trainer import model_run
 from deepbass.trainer.earlier_model import EarlierModel
-from tests.trainer.labelling import QUICK, Enough, World, truth, world
+from tests.trainer.labelling import QUICK, TAUGHT, Enough, World, truth, world
 
 TRAINED = 4  # iterations
 
@@ -157,3 +159,30 @@ def test_a_class_goes_on_from_its_own_output_before_that_of_one_merged_into_it(h
     renewed = classes.after(ClassChange(4, "add", 3, name="new")).after(ClassChange(5, "merge", 0, into=3))
     assert earlier.outputs_for(renewed) == [1, 2, 0]
     assert earlier.outputs_for(classes.after(ClassChange(4, "add", 3, name="new"))) == [0, 1, 2, None]
+
+
+def test_a_network_with_a_teacher_keeps_what_it_has_learned_when_a_class_and_when_pictures_come(tmp_path: Path) -> None:
+    """What it noted of samples is kept as long as these are the same; it never learns from the audit's."""
+    with world(tmp_path, config=TAUGHT) as here:
+        here.begin(each=8)
+        here.train(lambda iteration: iteration >= 6)
+        assert right(here.ranking(), here) > 0.9
+        assert not set(here.trained_on()[1]) & set(here.reserve)
+        learned = _held(here)
+        here.journal.add_class("bottom", "ann")
+        here.train(lambda iteration: iteration == 0)
+        assert here.model().name == "0002"
+        assert right(here.ranking(), here) > 0.9  # before it was trained any further
+        assert _held(here) == learned
+        (tmp_path / "pictures" / "149.png").unlink()
+        here.said.clear()
+        here.train(lambda iteration: iteration == 1)
+        assert here.model().name == "0003"
+        assert right(here.ranking(), here) > 0.9
+        assert notes(here)[-1:] == ["The samples are not those of the last model: the model keeps what it has learned."]
+        assert len(_held(here)) == 24  # what is known counts as learned: it says nothing of guesses any more
+
+
+def _held(here: World) -> list[int]:
+    learned: list[int] = safetensors.numpy.load(here.newest().files[LEARNER_FILE])["held.learned"].tolist()
+    return learned

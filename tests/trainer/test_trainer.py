@@ -371,7 +371,8 @@ def test_what_no_longer_fits_the_project_gives_way_to_a_new_model_and_it_is_said
     here.train(lambda iteration: True)
     (committed,) = [what for what in here.said if "committed" in what]
     assert (committed["committed"], committed["model"]) == (0, "0003")
-    assert any("begun" in what.get("note", "") for what in here.said)
+    said = "keeps what it has learned" if change == "samples" else "begun"
+    assert any(said in what.get("note", "") for what in here.said)
 
 
 def test_two_trainers_cannot_work_on_one_project(here: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -498,6 +499,21 @@ def test_the_configuration_is_the_papers_but_for_what_labelling_asks_for() -> No
     assert (config.oracle, config.ask_every, config.ask_count, config.budget) == ("people", 1, RANKED, None)
     assert (config.passes_pool, config.passes_known, config.early_exit) == (10, 100, True)
     assert config.initial_epochs == 100
+
+
+def test_small_pictures_have_a_network_with_a_teacher_unless_one_says_otherwise() -> None:
+    config = labelling_config(Settings(), 30, shape=(1, 28, 28))
+    assert (config.model, config.acquire, config.admit, config.predict_passes) == (
+        "small-cnn",
+        "margin-draw",
+        "confident",
+        0,
+    )
+    assert config.teacher > 0
+    assert labelling_config(Settings(config={"model": "cnn"}), 30, shape=(1, 28, 28)).teacher == 0
+    assert labelling_config(Settings(acquire="badge", admit="none"), 30, shape=(1, 28, 28)).acquire == "badge"
+    large = labelling_config(Settings(), 30, shape=(3, 64, 64))  # an epoch takes as long
+    assert large.shown is not None and config.shown is not None and large.shown < config.shown
 
 
 def test_the_initial_training_does_not_grow_with_the_labels_known_beforehand() -> None:

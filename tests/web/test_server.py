@@ -33,7 +33,7 @@ from tests.label.projects import make_images
 from tests.runs.small_runs import call, command
 from tests.web.served import CHANGE, add_person, label, served, small_project
 
-QUICK = {"initial_epochs": 2, "passes_pool": 2, "passes_known": 2, "device": "cpu"}
+QUICK = {"model": "cnn", "initial_epochs": 2, "passes_pool": 2, "passes_known": 2, "device": "cpu"}
 PATIENCE = 180.0
 
 

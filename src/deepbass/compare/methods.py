@@ -61,7 +61,7 @@ def _on_labels_alone(labels: int, given: Mapping[str, Any], data: Mapping[str, A
 
 
 def _ours(labels: int, given: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    return {**data, **given, "budget": labels}
+    return {**data, **given, "budget": labels, "stop": "iterations"}  # the same labels for all
 
 
 def _random_questions(labels: int, given: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from deepbass.core.lots import drawn
 from deepbass.core.need import EVERYTHING, GUESSES, Highest, Need
 from deepbass.core.score import CLOSENESS, DISSENT, DOUBT, ENTROPY, INFORMATION, Score
 
+MOST_AT_A_TIME = 100  # that are chosen with regard to one another
+
 Acquisition = Callable[[Belief, Ids, int, np.random.Generator], Ids]
 
 
@@ -83,11 +85,24 @@ def draw_from_top(score: Score, times: int, fair_share: int) -> Acquire:
         by_lot = drawn(askable, min(fair_count, count))
         others = askable[~np.isin(askable, by_lot)]
         first = highest.choose(belief, others, times * count, rng)
-        return np.concatenate([by_lot, at_random(belief, first, count - len(by_lot), rng)])
+        return mixed(by_lot, at_random(belief, first, count - len(by_lot), rng), rng)
 
     highest = top(score)
     # as many more as may be taken out of the highest by lot
-    return Acquire(policy, lambda askable, count: Need((Highest(askable, (times + 1) * count, score),)))
+    return Acquire(
+        policy, lambda askable, count: Need((Highest(askable, (times + 1) * count, score),)), most=MOST_AT_A_TIME
+    )
+
+
+def mixed(fair: Ids, others: Ids, rng: np.random.Generator) -> Ids:
+    """Put questions that were drawn fairly among the others, each in their order.
+
+    People may answer the first few of a batch before there is another one: these are to be a bit of both, too.
+    """
+    together = np.empty(len(fair) + len(others), dtype=np.int64)
+    places = rng.permutation(len(together)) < len(fair)
+    together[places], together[~places] = fair, others
+    return together
 
 
 def nothing(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:

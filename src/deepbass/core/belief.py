@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from deepbass.core.labels import Classes, Ids
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+# probabilities of some samples, by id, in each of so many passes, T x N x C: a pass is one network for all of them
+Each = Callable[[Ids, int], Floats]
 
 _TINY = 1e-300
 
@@ -39,6 +42,7 @@ class Belief:
     expected_entropy: Floats  # mean over the passes of each pass's normalised entropy, for BALD
     agreement: Floats  # share of passes that voted for the most voted class, for variation ratios
     passes: Ids  # how many passes each row is over: fewer where the rest could not have changed a decision
+    each: Each | None = None  # asks the network again about a few samples; None: there is none to be asked
 
     @property
     def guess(self) -> Classes:
@@ -77,6 +81,7 @@ class Belief:
             self.expected_entropy[rows],
             self.agreement[rows],
             self.passes[rows],
+            self.each,
         )
 
 

@@ -7,9 +7,13 @@ is put at random, and more while a class was hardly ever met.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from deepbass.core.acquire import ACQUIRE, Acquire, Acquisition, at_random
+from deepbass.core.acquire import ACQUIRE, MOST_AT_A_TIME, Acquire, Acquisition, at_random, mixed
+from deepbass.core.badge import badge
+from deepbass.core.batch_bald import batch_bald
 from deepbass.core.belief import Belief
 from deepbass.core.config import BY_BUDGET, Config
 from deepbass.core.errors import ConfigError
@@ -19,7 +23,6 @@ from deepbass.core.samples import Samples
 from deepbass.core.typical import MOST_CLUSTERS, MOST_POINTS, Points, by_density, k_means
 
 TYPICAL_PER_CLASS = 5  # labels, as many as classes times this, that are typical ones
-MOST_AT_A_TIME = 100  # that are chosen with regard to one another
 _DOUBTFUL = 5  # times as many as wanted are drawn from
 _FAIR = 0.1  # share of the questions that are put at random
 _MET = 2  # labels of a class that has been met
@@ -39,11 +42,18 @@ def by_budget(places: Places) -> Acquire:
                 wanted = min(left, MOST_AT_A_TIME)
                 common = more_typical(places.points, np.union1d(taken, fair), others, wanted, rng)
             rest = doubtful(belief, np.setdiff1d(others, common), left - len(common), rng)
-            return np.concatenate([fair, common, rest])
+            return mixed(fair, np.concatenate([common, rest]), rng)
 
         return choose
 
     return Acquire(doubtful, given=given, most=MOST_AT_A_TIME)
+
+
+PLACED: dict[str, Callable[[Places], Acquire]] = {  # policies that go by where samples lie
+    BY_BUDGET: by_budget,
+    "batch-bald": batch_bald,
+    "badge": badge,
+}
 
 
 def fair_share(labels: Labels) -> float:
@@ -59,12 +69,12 @@ def fair_share(labels: Labels) -> float:
 
 
 def acquisition(config: Config, samples: Samples | None) -> Acquire:
-    """Look up a policy by the name in the configuration; one of them wants to know the pool."""
-    if config.acquire != BY_BUDGET:
+    """Look up a policy by the name in the configuration; some of them want to know the pool."""
+    if config.acquire not in PLACED:
         return ACQUIRE[config.acquire](config.quantile)
     if samples is None:
-        raise ConfigError(f"acquire = {BY_BUDGET} goes by where samples lie: give the pool, too.")
-    return by_budget(Places(samples, config.seed))
+        raise ConfigError(f"acquire = {config.acquire} goes by where samples lie: give the pool, too.")
+    return PLACED[config.acquire](Places(samples, config.seed))
 
 
 def more_typical(points: Points, taken: Ids, askable: Ids, count: int, rng: np.random.Generator) -> Ids:

@@ -111,6 +111,8 @@ class Config:
             "none": "never ask",
             BY_BUDGET: "the densest of every cluster while labels are few, then as margin-draw; no copies; one "
             "question in ten at random, more while a class was hardly met",
+            "batch-bald": "the batch whose labels together tell most about the weights, up to 20 at a time; no copies",
+            "badge": "k-means++ on the last layer's gradients: doubtful and unlike; no copies",
         },
         code=True,
         written=(OWN,),
@@ -160,13 +162,35 @@ class Config:
         at_least=1,
         shown="all",
     )
+    shown: int | None = setting(
+        None,
+        "presentations of known labels that an epoch of a network with a teacher has at most, drawn anew each time",
+        more="the labelling page has 1,000, so that an epoch takes no longer when there are many",
+        at_least=1,
+        shown="all",
+    )
     stop: str = setting(
         "iterations",
-        "when the run is over: after `iterations`",
-        more="a rule of your own may end it sooner, see [parts of your own](own-parts.md)",
-        choices={"iterations": ""},
+        "when the run is over, `iterations` being the limit",
+        more="see [the method](method.md#when-to-stop); a rule of your own may end it sooner, see "
+        "[parts of your own](own-parts.md)",
+        choices={
+            "iterations": "after `iterations`",
+            "budget": "as soon as every label that may be asked for was",
+            "settled": "when the last 50 labels or more changed next to no prediction of the pool",
+            "gain": "when 50 more labels are expected to lower the error by less than 0.25 points",
+            "target": "when labels that were kept back show an error below `target_error`",
+        },
         code=True,
         written=(OWN,),
+    )
+    target_error: float | None = setting(
+        None,
+        "error that is good enough for stop = target; with settled, a quarter of it is how far guesses may still move",
+        above=0,
+        below=1,
+        share=True,
+        shown="none",
     )
     passes_pool: int = setting(
         10,
@@ -381,6 +405,8 @@ class Config:
             raise ConfigError(
                 f"budget = {self.budget} labels in all are fewer than the initial = {self.initial}: raise the budget."
             )
+        if self.stop == "target" and self.target_error is None:
+            raise ConfigError('stop = "target" takes a target_error, as in target_error = 0.02.')
         if (self.oracle == "replay") != (self.replay is not None):
             raise ConfigError('oracle = "replay" and replay = "RUN-DIRECTORY" go together: set both or neither.')
 
@@ -420,6 +446,8 @@ class RunSettings(TypedDict, total=False):
     teacher: float
     views: str
     guesses: int | None
+    shown: int | None
+    target_error: float | None
     copies: int
     rotate: float
     stretch: float

@@ -11,7 +11,7 @@ from deepbass.core.admit import Admit, admission
 from deepbass.core.belief import Belief
 from deepbass.core.by_budget import acquisition
 from deepbass.core.config import Config
-from deepbass.core.labels import NO_ANSWERS, NO_IDS, Answers, Ids, Labels
+from deepbass.core.labels import NO_ANSWERS, NO_IDS, Answers, Classes, Ids, Labels
 from deepbass.core.need import EVERYTHING, GUESSES, Need
 from deepbass.core.own_parts import check_built_in
 from deepbass.core.randomness import generator, seed_for
@@ -47,6 +47,7 @@ class State:
     labels: Labels
     iteration: int = UNTRAINED  # how many are finished
     ended: str | None = None  # why the run is over
+    guesses: Classes | None = field(default=None, compare=False)  # what the pool was last taken for, one per sample
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Step:
     threshold: float | None = None
     asked: Ids = field(default_factory=lambda: NO_IDS)
     answers: Answers = NO_ANSWERS
+    guessed_before: Classes | None = None  # what the pool was taken for in the iteration before
 
 
 Stop = Callable[[State], str | None]
@@ -148,7 +150,8 @@ def run(learner: Learner, oracle: Oracle, method: Method, state: State, on_step:
         # line 11, the M-step: one epoch on answers, copied twenty times, and guesses
         learner.train(labels, epochs=config.epochs, copies=config.copies, seed=seed("train"))
 
-        state = replace(state, labels=labels, iteration=state.iteration + 1)
-        on_step(Step(state, belief, threshold, wanted, answers))
+        before = state.guesses
+        state = replace(state, labels=labels, iteration=state.iteration + 1, guesses=belief.guess)
+        on_step(Step(state, belief, threshold, wanted, answers, before))
 
     return replace(state, ended=ended)

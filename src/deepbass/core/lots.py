@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from deepbass.core.labels import Ids, Labels
+from deepbass.core.labels import NO_IDS, Ids, Labels
 
 
 def lots(ids: Ids) -> NDArray[np.uint64]:
@@ -29,9 +29,12 @@ def drawn(ids: Ids, count: int) -> Ids:
     return taken
 
 
-def fair(labels: Labels) -> Ids:
-    """List the known samples that are a fair sample of the pool, whoever else was asked about and why."""
-    unknown, known = labels.unknown, labels.known
+def fair(labels: Labels, never_asked: Ids = NO_IDS) -> Ids:
+    """List the known samples that are a fair sample of the pool, whoever else was asked about and why.
+
+    Samples that are ``never_asked``, such as those of an audit, are no part of that pool.
+    """
+    unknown, known = np.setdiff1d(labels.unknown, never_asked), labels.known
     if not len(unknown):
         return known
     fair_ids: Ids = known[lots(known) < lots(unknown).min()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +19,8 @@ from deepbass.core.need import Need
 from deepbass.core.own_parts import OwnParts, check_built_in, name_of_part, quote
 from deepbass.core.row_map import RowMap, StartRule
 from deepbass.core.samples import Samples
+from deepbass.core.stop import History, StopRule, stopping
 
-History = Sequence[Mapping[str, Any]]  # the metrics of every iteration so far, the initial model's first
-StopRule = Callable[[History], str | None]
 _RULES = ("acquire", "admit", "stop")
 
 
@@ -36,8 +34,8 @@ def method_with(
 ) -> Method:
     """Look the parts up by the names in the configuration, but for the caller's own.
 
-    With a map, these speak of rows. Some of the named ones want to know the pool's samples; a stop rule of one's own
-    looks at the ``history``, to which whoever measures adds.
+    With a map, these speak of rows. Some of the named ones want to know the pool's samples; stop rules look at the
+    ``history``, to which whoever measures adds.
     """
     own = own or OwnParts()
     check_built_in(config, _RULES, own)
@@ -49,9 +47,8 @@ def method_with(
     if own.admit is not None:
         lets_in = own_admit(own.admit)
         method = replace(method, admit=lets_in if rows is None else rows.admit(lets_in))
-    if own.stop is not None:
-        method = replace(method, stop=own_stop(own.stop, method.stop, history))
-    return method
+    stop = stopping(config, history, method.stop) if own.stop is None else own_stop(own.stop, method.stop, history)
+    return replace(method, stop=stop)
 
 
 def own_start(rule: StartRule) -> StartRule:

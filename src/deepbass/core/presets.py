@@ -28,6 +28,7 @@ _ON_FEATURES: dict[str, Any] = {
     "ask_every": 1,
     "acquire": BY_BUDGET,
     "admit": WEIGHED,
+    "stop": "settled",
     "passes_pool": 0,
     "passes_known": 0,
 }
@@ -44,6 +45,8 @@ _ITERATIONS = 40
 _KNOWN = 3_000  # presentations of known labels in an epoch
 _FIRST = 60_000  # in the initial training
 _GUESSES = 12_000  # in an epoch, of pictures of 28 x 28 pixels; of larger ones fewer
+_SHOWN_ON_PAGE, _GUESSES_ON_PAGE = 1_000, 1_500  # presentations of both in an epoch, where people wait for it
+_FIRST_ON_PAGE = 12  # epochs before the first ranking
 _ON_PICTURES: dict[str, Any] = {
     "confidence": 0.95,
     "start": "typical",
@@ -79,8 +82,7 @@ def suited(features: str, shape: tuple[int, ...], samples: int, given: Mapping[s
         # what is believed is the head's to weigh; a network of one's own would learn every guess
         believes = {} if model in ("auto", "linear") else {"admit": "none"}
         return {**fitting, **believes, **({"model": "linear"} if columns else {})}
-    papers_own = given.get("rotate") or given.get("stretch")  # its augmentation, in which pictures have no other views
-    if len(shape) != 3 or min(shape[1:]) < 8 or model not in ("auto", "small-cnn") or papers_own:
+    if not for_pixels(shape, given):
         return {}
     return on_pictures(shape, samples, given.get("budget"), given.get("initial"), given.get("iterations"))
 
@@ -129,6 +131,26 @@ def on_pictures(
         "initial_epochs": max(1, _FIRST // (max(1, _KNOWN // budget) * initial)),
         "guesses": max(1_000, _GUESSES * 28 * 28 // (shape[1] * shape[2])),
     }
+
+
+def on_page(shape: tuple[int, ...]) -> dict[str, Any]:
+    """Fit the settings for pictures to a page on which people wait: the same network, in epochs of a second or two."""
+    smaller = 28 * 28 / (shape[1] * shape[2])
+    return {
+        **{name: value for name, value in _ON_PICTURES.items() if name not in ("start", "ask_every")},
+        "shown": max(200, round(_SHOWN_ON_PAGE * min(1.0, smaller))),
+        "guesses": max(200, round(_GUESSES_ON_PAGE * min(1.0, smaller))),
+        "copies": 50,  # as often as fits into what is shown
+        "initial_epochs": _FIRST_ON_PAGE,
+        "predict_passes": 0,  # what is asked is the mean of many networks already
+    }
+
+
+def for_pixels(shape: tuple[int, ...], given: Mapping[str, Any]) -> bool:
+    """Tell whether samples are pictures that a teacher and a student are for, unless the user wants another network."""
+    papers_own = given.get("rotate") or given.get("stretch")  # its augmentation, in which pictures have no other views
+    taken = given.get("model", "auto") in ("auto", "small-cnn")
+    return len(shape) == 3 and min(shape[1:]) >= 8 and taken and not papers_own
 
 
 def first_labels(budget: int) -> int:

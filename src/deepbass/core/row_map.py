@@ -68,7 +68,9 @@ class RowMap:
 
     def belief(self, belief: Belief) -> Belief:
         """Name the samples of a belief by their rows."""
-        return replace(belief, ids=self.rows[belief.ids])
+        ask = belief.each
+        each = None if ask is None else lambda rows, passes: ask(self.ids(rows), passes)
+        return replace(belief, ids=self.rows[belief.ids], each=each)
 
     def need(self, need: Need) -> Need:
         """Make a need that speaks of rows one that speaks of ids."""

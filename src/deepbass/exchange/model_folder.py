@@ -13,13 +13,13 @@ import safetensors.numpy
 
 from deepbass import __version__
 from deepbass.core.config import Config
+from deepbass.core.error_law import Estimate
 from deepbass.core.errors import DeepBassError, StoreError
 from deepbass.core.foreign import decoding
 from deepbass.data.catalogue import NAMED
 from deepbass.data.listing import Listing
 from deepbass.data.pool import LEVELS
 from deepbass.data.sources import find_source
-from deepbass.label.estimate import Estimate
 from deepbass.label.trained_models import Model
 from deepbass.store.checkpoints import Checkpoint
 from deepbass.store.names import FEATURES_FILE, LEARNER_FILE, MODEL_CONFIG_FILE, MODEL_FILE, MODEL_README_FILE

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from deepbass.core.error_law import Estimate
 from deepbass.core.raw_samples import Kind
 from deepbass.label.acts import ANSWERS, ASKED, BROUGHT, Act, Why
 from deepbass.label.contents import Content
-from deepbass.label.estimate import Estimate, error_estimate
+from deepbass.label.estimate import error_estimate
 from deepbass.label.guesses import THRESHOLD, guesses_of
 from deepbass.label.journal import ItemRow, Journal
 from deepbass.label.ledger import Ledger

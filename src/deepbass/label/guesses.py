@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from deepbass.core.error_law import Estimate, scored
 from deepbass.core.labels import NO_IDS, Ids
-from deepbass.label.estimate import Estimate, scored
 from deepbass.label.ledger import Ledger
 from deepbass.label.trained_models import Model
 

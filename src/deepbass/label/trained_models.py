@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from deepbass.core.error_law import Estimate, scored
 from deepbass.core.errors import StoreError
 from deepbass.label.class_list import ClassList
-from deepbass.label.estimate import Estimate, scored
 from deepbass.label.journal import Journal
 from deepbass.label.project import Project
 from deepbass.label.ranking import Ranking

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from deepbass.label.estimate import Estimate, answers_to_show, good_enough
+from deepbass.core.error_law import Estimate, answers_to_show
+from deepbass.label.estimate import good_enough
 from deepbass.label.phrases import number_of
 from deepbass.label.settings import Settings
 

@@ -8,14 +8,18 @@ all others are copied as they are. The optimiser's state goes with its weights, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 
 import safetensors.torch
 import torch
 
 from deepbass.core.errors import StoreError
 from deepbass.core.foreign import guarded, reason_of
+from deepbass.learn.held_back import OF_SAMPLES
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.optimisation import TOLD
+from deepbass.learn.packed_state import MODEL
+from deepbass.learn.teacher import STUDENTS
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -26,16 +30,19 @@ def carry_over(
     outputs: Sequence[int | None],
     learner: LocalLearner,
     one_more: Callable[[], bytes],
+    *,
+    same_samples: bool = True,
 ) -> None:
     """Give a new learner what an earlier one had learned, as that one packed it (`LocalLearner.state`).
 
     ``outputs`` has, per output of the new network, the output of the earlier one that it goes on from; None: a new
     class. ``one_more`` packs a network with one class more than the new one; it is called only if both have as many.
+    ``same_samples`` says whether both speak of the same pool; else what was noted of its samples is forgotten.
     """
     fresh = _unpack(learner.state())
     then = _unpack(packed)
     other = then if classes_then != len(outputs) else _unpack(one_more())
-    by_class = {name for name, tensor in fresh.items() if _differs_in_rows(tensor, other.get(name))}
+    by_class = {name for name, tensor in fresh.items() if MODEL in name and _differs_in_rows(tensor, other.get(name))}
 
     def taken_over(name: str, before: torch.Tensor, new: torch.Tensor) -> torch.Tensor | None:
         """Fit what a tensor was into the shape it has now; None: it does not fit."""
@@ -52,8 +59,12 @@ def carry_over(
             carried[name] = then.get(name, new)
         elif (fitting := taken_over(name, then.get(name, new), new)) is not None:
             carried[name] = fitting
-    for place, weights in enumerate(learner.weight_names()):
-        name, prefix = f"model.{weights}", f"adam.{place}."
+    carried |= {name: tensor for name, tensor in then.items() if same_samples and name in OF_SAMPLES}
+    named = list(enumerate(learner.weight_names()))
+    for of, (place, weights) in product(("", *STUDENTS), named):
+        name, prefix = f"{of}{MODEL}{weights}", f"{of}adam.{place}."
+        if name not in fresh:
+            continue
         moments = {key: tensor for key, tensor in then.items() if key.startswith(prefix)}
         none = torch.zeros_like(fresh[name])
         fits = {key: tensor if tensor.ndim == 0 else taken_over(name, tensor, none) for key, tensor in moments.items()}

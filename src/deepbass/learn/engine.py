@@ -42,6 +42,12 @@ class Engine(Protocol):
         So a sample's prediction hangs on nothing but the sample; a model without dropout makes one pass.
         """
 
+    def each(self, inputs: NDArray[np.float32], passes: int) -> Floats:
+        """Predict class probabilities in each of these passes, T x N x C: a pass is one network for all samples.
+
+        A model without dropout makes one pass.
+        """
+
     def training(self, seed: int) -> AbstractContextManager[None]:
         """Make the model ready for backward(); everything is back as it was afterwards."""
 

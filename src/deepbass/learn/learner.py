@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -105,7 +106,7 @@ class LocalLearner:
                 total.add(slice(None), self._engine.probabilities(self._pool, wanted, on_share))
             else:
                 make_passes(self._engine, wanted, passes, seed, total, need, on_share)
-        return total.belief(wanted)
+        return replace(total.belief(wanted), each=self._each)
 
     def evaluate(self, samples: Samples, labels: Classes) -> Quality:
         """Judge the model by its predictions: accuracy and all else come from one of each sample."""
@@ -128,6 +129,18 @@ class LocalLearner:
         """Predict class probabilities of some samples, or of all, with dropout off, one row per sample."""
         wanted = np.arange(len(samples)) if ids is None else ids
         return self._engine.probabilities(samples, wanted, lambda share: self._on_progress("evaluating", share))
+
+    def calibrated(self, belief: Belief) -> Belief:
+        """Make a belief as sure as predictions are, for people to see."""
+        return belief
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """Name the weights of the network as it is used, apart from what goes on training."""
+        return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in self.model.state_dict().items()}
+
+    def trained_model(self) -> nn.Module:
+        """Hand out the network as it is used, in evaluation mode."""
+        return self.model.eval()
 
     def state(self) -> bytes:
         """Pack the weights and the optimiser's state as safetensors."""
@@ -154,6 +167,9 @@ class LocalLearner:
             self._on_progress("evaluating", part.start / len(wanted))
             probs_N_C[part] = engine.mean(samples.read(wanted[part]), passes)
         return probs_N_C
+
+    def _each(self, ids: Ids, passes: int) -> Floats:
+        return self._engine.each(self._pool.read(ids), passes)
 
     def _shown(self, ids: Ids, labels: Labels, views: np.random.Generator) -> NDArray[np.float32]:
         """Read samples as they are trained on: those with a known label augmented, if wanted; guesses never."""

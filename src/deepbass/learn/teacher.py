@@ -8,18 +8,22 @@ the first is held against (learn/held_back.py). Where guesses harm, the first be
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import safetensors.torch
 import torch
 from torch import nn
 
-from deepbass.core.belief import Floats
+from deepbass.core.belief import Belief, Floats
 from deepbass.core.config import Config
 from deepbass.core.errors import StoreError
 from deepbass.core.foreign import guarded
 from deepbass.core.guard import Evidence
 from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels
+from deepbass.core.opinions import softmax
 from deepbass.core.own_parts import OwnParts
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
@@ -34,6 +38,7 @@ from deepbass.learn.strong_views import changes_for, strong_views
 
 _TRIAL = 4  # a quarter of the iterations is the trial in which some labels are kept back
 _WITH, _PLAIN = "guesses.", "plain."
+STUDENTS = (f"{_WITH}student.", f"{_PLAIN}student.")  # what the names of what is trained begin with
 
 
 class TeacherLearner(LocalLearner):
@@ -63,6 +68,8 @@ class TeacherLearner(LocalLearner):
         self._plain = pair(copy.deepcopy(self.model))
         self._held = HeldBack()
         self._trainings = 0
+        self._last = last_layer(self.model, classes)
+        self.temperature = 1.0  # what the logits of predictions are divided by
 
     def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
         """Train both students on known labels, ``copies`` times each, and the first on guesses as well.
@@ -72,6 +79,8 @@ class TeacherLearner(LocalLearner):
         first, guessing = self._trainings == 0, self._config.admit != "none"
         if first and guessing:
             self._held.keep_some(labels, seed)
+        elif not self._held.begun:  # it goes on from what another one learned, from these labels or others
+            self._held.learned = labels.known
         elif guessing:
             self._judge(labels)
         weight = self.evidence.weight if self.evidence else 1.0
@@ -80,7 +89,7 @@ class TeacherLearner(LocalLearner):
             known = np.repeat(labels.known, copies)
             if first and guessing:
                 labels = first_guesses(self._pool, labels, generator(seed, 0, "first guesses"))
-            members = np.setdiff1d(labels.members, self._held.kept)
+            members = np.setdiff1d(labels.members, np.union1d(self._held.kept, self._held.left_out))
             most = min(len(members), len(known) if first else self._config.guesses or len(members))
             if len(known):
                 self._epochs(self._plain, labels, known, members[:0], 0, epochs, seed)
@@ -89,17 +98,48 @@ class TeacherLearner(LocalLearner):
                 else:
                     count = round(weight * most)
                     self._epochs(self._with, labels, known, members, count, epochs, seed_for(seed, 0, "with guesses"))
-            self._held.learned = np.union1d(self._held.learned, labels.known)
+            self._held.learned, self._held.begun = np.union1d(self._held.learned, labels.known), True
         self._trainings += 1
+
+    def leave_out(self, ids: Ids) -> None:
+        """Never guess at some samples for training, nor count on labels of theirs: they are an audit's."""
+        self._held.left_out = ids
+
+    def predict(self, samples: Samples, ids: Ids | None = None) -> Floats:
+        """Predict class probabilities, as sure as labels that were kept back say that the network may be."""
+        with self._calibrated():
+            return super().predict(samples, ids)
+
+    def calibrated(self, belief: Belief) -> Belief:
+        """Make a belief as sure as predictions are, for people to see; what is admitted goes by how it was."""
+        if self.temperature == 1:
+            return belief
+        logits_N_C = np.log(np.maximum(belief.mean_N_C, 1e-300)) / self.temperature
+        return replace(belief, mean_N_C=softmax(logits_N_C))
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """Name the weights of the network as it is used: its last layer has the temperature in it."""
+        with self._calibrated():
+            return super().weights()
+
+    def trained_model(self) -> nn.Module:
+        """Copy the teacher as it is used, in evaluation mode."""
+        network = copy.deepcopy(self.model)
+        network.load_state_dict(self.weights())
+        return network.eval()
 
     def predict_plain(self, samples: Samples, ids: Ids | None = None) -> Floats:
         """Predict as a network that has learned from known labels alone, with the same views and as long."""
         return self._predicted_by(self._plain.asked, samples, ids)
 
     def state(self) -> bytes:
-        """Pack both pairs, what was kept back and the evidence; the first teacher is there as the model, too."""
-        weights = {f"{MODEL}{name}": tensor for name, tensor in self.model.state_dict().items()}
-        counted = {"trainings": torch.tensor(self._trainings), "evidence": self._told()}
+        """Pack both pairs, what was kept back and the evidence; the first teacher, calibrated, is the model, too."""
+        weights = {f"{MODEL}{name}": tensor for name, tensor in self.weights().items()}
+        counted = {
+            "trainings": torch.tensor(self._trainings),
+            "evidence": self._told(),
+            "temperature": torch.tensor(self.temperature, dtype=torch.float64),
+        }
         return as_bytes(
             {**weights, **self._with.tensors(_WITH), **self._plain.tensors(_PLAIN), **self._held.tensors(), **counted}
         )
@@ -111,9 +151,28 @@ class TeacherLearner(LocalLearner):
             self._with.take_up(tensors, _WITH)
             self._plain.take_up(tensors, _PLAIN)
             self._held.take_up(tensors)
-            self._trainings = int(tensors["trainings"])
+            self._trainings, self.temperature = int(tensors["trainings"]), float(tensors["temperature"])
             told = tensors["evidence"].tolist()
             self.evidence = Evidence("pseudo-labels", int(told[0]), *told[1:]) if told else None
+
+    @contextmanager
+    def _calibrated(self) -> Iterator[None]:
+        """Divide the teacher's logits by the temperature for a while; its weights come back to the last bit."""
+        layer, heat = self._last, self.temperature
+        if layer is None or heat == 1:
+            yield
+            return
+        parts = [part for part in (layer.weight, layer.bias) if part is not None]
+        before = [part.detach().clone() for part in parts]
+        try:
+            with torch.no_grad():
+                for part in parts:
+                    part.div_(heat)
+            yield
+        finally:
+            with torch.no_grad():
+                for part, kept in zip(parts, before, strict=True):
+                    part.copy_(kept)
 
     def _told(self) -> torch.Tensor:
         said = self.evidence
@@ -127,13 +186,11 @@ class TeacherLearner(LocalLearner):
             self._ask(np.intersect1d(self._held.kept, labels.known), labels, kept=True)
             self._held.end_trial()
         self.evidence = self._held.evidence(labels)
+        self.temperature = self._held.temperature(labels) if self._last is not None else 1.0
 
     def _ask(self, ids: Ids, labels: Labels, *, kept: bool) -> None:
-        right, plain = (
-            self._predicted_by(pair.asked, self._pool, ids).argmax(1) == labels.answer[ids]
-            for pair in (self._with, self._plain)
-        )
-        self._held.note(ids, kept, right, plain)
+        probs_N_C, plain_N_C = (self._predicted_by(pair.asked, self._pool, ids) for pair in (self._with, self._plain))
+        self._held.note(ids, kept, labels, probs_N_C, plain_N_C)
 
     def _epochs(
         self, pair: Averaged, labels: Labels, known: Ids, members: Ids, count: int, epochs: int, seed: int
@@ -142,7 +199,10 @@ class TeacherLearner(LocalLearner):
         rng, views = np.random.default_rng(seed), generator(seed, 0, "views")
         with pair.trained.training(seed):
             for epoch in range(epochs):
-                ids = np.concatenate([known, rng.choice(members, count, replace=False)])
+                shown = known
+                if self._config.shown is not None and len(known) > self._config.shown:
+                    shown = rng.choice(known, self._config.shown, replace=False)
+                ids = np.concatenate([shown, rng.choice(members, count, replace=False)])
                 classes = _classes(labels, ids)
                 batches = batches_of(rng.permutation(len(ids)), self._config.batch_size)
                 for done, rows in enumerate(batches):
@@ -152,6 +212,12 @@ class TeacherLearner(LocalLearner):
                         inputs = strong_views(inputs, self._changes, views)
                     pair.step(inputs, classes[rows])
                 pair.end_epoch()
+
+
+def last_layer(model: nn.Module, classes: int) -> nn.Linear | None:
+    """Find the layer whose outputs are the logits; None where that cannot be told, and so nothing is calibrated."""
+    last = list(model.modules())[-1] if isinstance(model, nn.Sequential) else None
+    return last if isinstance(last, nn.Linear) and last.out_features == classes else None
 
 
 def _classes(labels: Labels, ids: Ids) -> Classes:

@@ -103,6 +103,22 @@ class TorchEngine:
     def mean(self, inputs: NDArray[np.float32], passes: int) -> Floats:
         """Predict class probabilities as the mean over dropout passes with the same masks for every sample."""
         total = np.zeros((len(inputs), self._classes))
+        for part, passes_made in self._fixed_passes(inputs, passes):
+            for probs_B_C in passes_made:
+                total[part] += probs_B_C
+            total[part] /= len(passes_made)
+        return total
+
+    def each(self, inputs: NDArray[np.float32], passes: int) -> Floats:
+        """Predict class probabilities in each of these passes, T x N x C."""
+        parts = [np.stack(made) for _, made in self._fixed_passes(inputs, passes)]
+        probs_T_N_C: Floats = np.concatenate(parts, axis=1).astype(np.float64)
+        return probs_T_N_C
+
+    def _fixed_passes(
+        self, inputs: NDArray[np.float32], passes: int
+    ) -> Iterator[tuple[slice, list[NDArray[np.float32]]]]:
+        """Make the passes whose masks never change, over a part of the samples after the other."""
         with (
             self._generators_kept(),
             torch.no_grad(),
@@ -112,18 +128,17 @@ class TorchEngine:
             size = self._config.infer_batch if self._shares_all(inputs, mode) else 1
             for part in slices(len(inputs), size):
                 mode.batch = part.stop - part.start
-                total[part] = self._mean(torch.from_numpy(inputs[part]).to(self._device), passes, mode)
-        return total
+                yield part, self._passes_over(torch.from_numpy(inputs[part]).to(self._device), passes, mode)
 
-    def _mean(self, inputs: Tensor, passes: int, mode: McDropout) -> Floats:
-        mode.calls, total = 0, np.zeros((len(inputs), self._classes))
+    def _passes_over(self, inputs: Tensor, passes: int, mode: McDropout) -> list[NDArray[np.float32]]:
+        mode.calls, made = 0, list[NDArray[np.float32]]()
         for t in range(passes):
             self._reseed(PREDICTION, 0, t)
             given = inputs if t == passes - 1 else inputs.clone()  # a first layer may work in place
-            total += self._logits(given).softmax(1).cpu().numpy()
+            made.append(self._logits(given).softmax(1).cpu().numpy())
             if not mode.calls:  # no dropout: all passes are the same
-                return total
-        return total / passes
+                break
+        return made
 
     def _shares_all(self, inputs: NDArray[np.float32], mode: McDropout) -> bool:
         """Tell whether all that a pass draws is shared by its samples."""

@@ -88,7 +88,8 @@ class Facts:
     field: Field | None
     quality: Quality | None = None  # of the final model on the validation part
     worth: Sequence[str] = ()  # of the final model beside plain learning, in words
-    ended: bool = False  # whether the run has its final model: a rule of its own may end it early
+    ended: bool = False  # whether the run has its final model: a rule may end it early
+    why_ended: str | None = None
 
     @property
     def classes(self) -> list[str]:
@@ -168,6 +169,7 @@ def read_facts(path: Path) -> Facts:
             ],
             questions=_read_questions(events),
             ended=(path / MODEL_FILE).exists(),
+            why_ended=_read_why_ended(path / QUALITY_FILE),
             field=read_field(path / FIELD_FILE),
             quality=_read_quality(path / QUALITY_FILE, len(about["data"].get("classes", []))),
             worth=_read_worth(path / QUALITY_FILE),
@@ -200,6 +202,16 @@ def _read_worth(path: Path) -> list[str]:
         said = read_json(path.read_bytes(), dict).get("worth", [])
         check(said, [str])
         return list(said)
+
+
+def _read_why_ended(path: Path) -> str | None:
+    """Read why the run is over; None where it is not, or where an earlier version did not write it down."""
+    if not path.exists():
+        return None
+    with decoding(path, "matrix of confusions", "Delete it to do without.", StoreError):
+        said: str | None = read_json(path.read_bytes(), dict).get("ended")
+        check(said, (str, type(None)))
+        return said
 
 
 def read_field(path: Path) -> Field | None:

@@ -38,6 +38,8 @@ _COLUMNS = {
     "guess_accuracy": "accuracy of all guesses",
     "entropy_known": "entropy, known (θ)",
     "entropy_pool": "entropy, pool",
+    "expected_error": "expected error",
+    "moved": "guesses moved (1 - κ)",
     "passes": "passes a sample",
     "asked": "asked",
     "answered": "answered",

@@ -21,6 +21,8 @@ _CHOICE = {
     "least-confidence": "the samples it was least confident of",
     "margin": "the samples most torn between two classes",
     "margin-draw": "samples drawn from those most torn between two classes",
+    "batch-bald": "batches whose labels would tell most about the weights",
+    "badge": "samples that it was in doubt about and that lay far apart",
     "by-budget": "typical samples first, then such as were torn between two classes",
     "random": "samples drawn at random",
     OWN: "samples chosen by a rule passed in Python",
@@ -128,5 +130,7 @@ def status(facts: Facts) -> tuple[str, str | None]:
         return "The initial model is not trained yet.", resume
     waiting = f" {counted(facts.waiting, 'question')} without an answer." if facts.waiting else ""
     if facts.ended or facts.planned is None or facts.done >= facts.planned:
-        return f"Finished after {counted(facts.done, 'iteration')}.{waiting}", None
+        planned = facts.why_ended is None or facts.done == facts.planned
+        why = "" if planned else f": {facts.why_ended}"
+        return f"Finished after {counted(facts.done, 'iteration')}{why}.{waiting}", None
     return f"Not finished: iteration {facts.done:,} of {facts.planned:,}.{waiting}", resume

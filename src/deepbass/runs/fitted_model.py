@@ -46,8 +46,7 @@ class FittedModel:
 
     def weights(self) -> bytes:
         """Pack the network's weights alone, as safetensors."""
-        weights = self._ready[0].model.state_dict()
-        return safetensors.torch.save({name: tensor.cpu().contiguous().clone() for name, tensor in weights.items()})
+        return safetensors.torch.save(self._ready[0].weights())
 
     @cached_property
     def _ready(self) -> tuple[LocalLearner, Seen]:

@@ -22,8 +22,8 @@ _LOOKED_AT = 256  # samples read for a fingerprint: enough to notice other data,
 # what an initial model does not depend on; a setting that is not named here tells two initial models apart
 _LATER = {
     "iterations", "ask_count", "ask_every", "budget", "acquire", "quantile", "admit", "passes_pool", "passes_known",
-    "confidence", "guesses", "predict_passes", "early_exit", "stop", "epochs", "infer_batch", "masks", "oracle",
-    "oracle_error", "replay", "keep_checkpoints",
+    "confidence", "guesses", "predict_passes", "early_exit", "stop", "target_error", "epochs", "infer_batch", "masks",
+    "oracle", "oracle_error", "replay", "keep_checkpoints",
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import numpy as np
 import safetensors.torch
@@ -92,7 +92,7 @@ class Run:
         self.data = data
         self.learner = learner
         self._recorder, self._oracle, self._watch = recorder, oracle, watch
-        self._history: list[Metrics] = []  # that stop rules of the user's own look at
+        self._history: list[Metrics] = []  # of the iterations that count, for stop rules
         self._callbacks = callbacks or Callbacks(None)
         pool = data.pool
         method = method_with(config, own, rows=pool.row_map, samples=pool, history=self._history)
@@ -246,15 +246,15 @@ class Run:
         self._history[:] = [cast(Metrics, row.metrics) for row in self.steps()]
         learner: Learner = self.learner  # the loop sees no more of it than the protocol
         ended = run(learner, self, self._method, self.state, self._on_step).ended
-        replace_file(self.path / MODEL_FILE, safetensors.torch.save(self._weights()))
+        replace_file(self.path / MODEL_FILE, safetensors.torch.save(self.learner.weights()))
         history = [cast(Metrics, row.metrics) for row in self.steps()]
         worth = self._worth(history[-1])
-        self._write_quality(worth)
+        self._write_quality(worth, ended)
         if self.data.pool.shape == (2,):
             write_field(self.path, self.learner, self.data, self.state.labels, self._initial())
         accuracy = history[-1]["validation_accuracy"]
         assert accuracy is not None
-        model = self.learner.model.eval()
+        model = self.learner.trained_model()
         return Result(self.path, accuracy, self.state.labels, self.data.classes, model, ended, history, worth)
 
     def close(self) -> None:
@@ -286,10 +286,13 @@ class Run:
             return []
         return worth_in_words(accuracy, plain, self._at_random(), self.learner.evidence)
 
-    def _write_quality(self, worth: list[str]) -> None:
-        """Keep what the final model takes for what, for the report; a finished run that is resumed is judged again."""
+    def _write_quality(self, worth: list[str], ended: str | None) -> None:
+        """Keep what the final model takes for what, and why the run is over, for the report.
+
+        A finished run that is resumed is judged again.
+        """
         quality = self._quality or self.learner.evaluate(self.data.validation, self.data.validation_labels)
-        written = {"iteration": self.state.iteration, **quality.as_dict(), "worth": worth}
+        written = {"iteration": self.state.iteration, **quality.as_dict(), "worth": worth, "ended": ended}
         replace_file(self.path / QUALITY_FILE, json.dumps(written).encode())
 
     def _at_random(self) -> float | None:
@@ -326,9 +329,6 @@ class Run:
         self._recorder.run_dir.events.describe_many(
             (int(id_), _shown(pool, int(id_)), pool.picture(int(id_))) for id_ in ids
         )
-
-    def _weights(self) -> dict[str, Any]:
-        return {name: tensor.cpu().contiguous().clone() for name, tensor in self.learner.model.state_dict().items()}
 
 
 def _shown(pool: Pool, id_: int) -> str:

@@ -10,6 +10,7 @@ from deepbass.core.guard import Evidence
 from deepbass.core.labels import UNKNOWN, Classes, Ids
 from deepbass.core.loop import Step
 from deepbass.core.quality import Quality, Shares
+from deepbass.core.stop import disagreement
 
 
 class Metrics(TypedDict):
@@ -32,6 +33,9 @@ class Metrics(TypedDict):
     guess_accuracy: float | None  # share of all guesses that are right, about samples whose label is not known
     entropy_known: float | None  # mean entropy of the known labels: theta
     entropy_pool: float | None  # mean entropy of the others
+    expected_error: float | None  # mean doubt about the guesses: what the model expects to have wrong of the others
+    moved: float | None  # how far the guesses are from those of the iteration before: 1 - kappa (core/stop.py)
+    unmet: int  # classes without a known label
     passes: float | None  # dropout passes per sample of the pool
     asked: int  # labels asked for
     answered: int  # samples that were answered about
@@ -46,7 +50,7 @@ def measure(
     evidence: Evidence | None = None,
 ) -> Metrics:
     """Describe the state after an iteration; what cannot be known is None, as is all without a validation part."""
-    labels, belief = step.state.labels, step.belief
+    labels, belief, before = step.state.labels, step.belief, step.guessed_before
     unknown = labels.unknown
     about_unknown = belief.about(unknown) if belief is not None else None
     return {
@@ -68,6 +72,9 @@ def measure(
         "entropy_known": step.threshold,
         # with early exit over the passes made, so settled samples count with fewer of them
         "entropy_pool": float(about_unknown.entropy.mean()) if about_unknown and len(unknown) else None,
+        "expected_error": float(1 - about_unknown.confidence.mean()) if about_unknown and len(unknown) else None,
+        "moved": None if belief is None or before is None else disagreement(before, belief.guess),
+        "unmet": labels.classes - len(np.unique(labels.answer[labels.known])),
         "passes": float(belief.passes.mean()) if belief is not None else None,
         "asked": len(step.asked),
         "answered": len(np.unique(step.answers.ids)),

@@ -99,7 +99,8 @@ class Recorder:
         seconds = dict(self._learner.seconds)
         self._learner.seconds.clear()
         start = time.perf_counter()
-        packed = {LEARNER_FILE: self._learner.state(), LABELS_FILE: pack_labels(state.labels, items), **(files or {})}
+        labels = pack_labels(state.labels, items, state.guesses)
+        packed = {LEARNER_FILE: self._learner.state(), LABELS_FILE: labels, **(files or {})}
         with uninterrupted():
             self.run_dir.checkpoints.save(state.iteration, packed, info or {})
             self.run_dir.events.commit_step(state.iteration, metrics, seconds, asked, answers, source)
@@ -125,8 +126,8 @@ class Recorder:
             on_note(f"{damaged} Going on from iteration {checkpoint.iteration}.")
         events.rewind(checkpoint.iteration)  # what was written beyond it will be written again
         self._learner.restore(checkpoint.files[LEARNER_FILE])
-        labels = unpack_labels(checkpoint.files[LABELS_FILE], len(self.classes))
-        self.state = State(labels, checkpoint.iteration)
+        labels, guesses = unpack_labels(checkpoint.files[LABELS_FILE], len(self.classes))
+        self.state = State(labels, checkpoint.iteration, guesses=guesses)
         return checkpoint
 
     def close(self) -> None:

@@ -93,7 +93,7 @@ def read_session(
     _check_same(path, facts, seen.pool)
     networks = Networks(model, seen.pool.shape)
     step = Stepwise(seen, config, len(facts["classes"]), networks, own)
-    labels = unpack_labels(_read(path / LABELS_FILE), max(1, len(facts["classes"])))
+    labels, _ = unpack_labels(_read(path / LABELS_FILE), max(1, len(facts["classes"])))
     if len(labels) != facts["samples"]:
         raise StoreError(f"{path / LABELS_FILE} has {len(labels)} samples, not {facts['samples']}. {_RESTORE}")
     step.state = State(labels.extended(len(seen.pool), labels.classes), facts["iteration"])

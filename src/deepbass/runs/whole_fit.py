@@ -61,16 +61,16 @@ def fit_whole(
     _check_enough(labels, given)
     learner = new_learner(config, seen, len(given.classes), network, own=own)
     learner.rehearse()
-    metrics: list[Metrics] = []
-    method = method_with(config, own, rows=rows, samples=seen.pool, history=metrics)
+    measured: list[Metrics] = []
+    method = method_with(config, own, rows=rows, samples=seen.pool, history=measured)
     called = Callbacks(callbacks)
     called.on_start(config)
 
     def on_step(step: Step) -> None:
         history.on_step(step)
         nobody_knows = np.full(len(step.state.labels), UNKNOWN)
-        metrics.append(measure(step, nobody_knows, None))
-        called.on_step(step.state.iteration, metrics[-1])
+        measured.append(measure(step, nobody_knows, None, evidence=learner.evidence))
+        called.on_step(step.state.iteration, measured[-1])
 
     state = run(learner, who, replace(method, stop=called.stop(method.stop)), State(labels), on_step)
     called.on_end(state.ended)

@@ -1,4 +1,4 @@
-"""What the model before had learned, when its classes are no longer the project's."""
+"""What the model before had learned, when its classes or its samples are no longer the project's."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ CARRIED_FROM = "carried_from"  # in the description of a run: the model whose le
 
 @dataclass(frozen=True, eq=False)
 class EarlierModel:
-    """A model that was trained for other classes."""
+    """A model that was trained for other classes, or on other samples."""
 
     name: str  # of its run directory
     class_ids: tuple[int, ...]  # one per output of its network
     state: bytes  # its weights and optimiser, as the learner packed them
     ranking: Ranking
+    fingerprint: str  # of its samples
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -34,7 +35,8 @@ class EarlierModel:
             if steps:
                 checkpoint, _ = run_dir.checkpoints.newest(steps)
                 ranking = Ranking.unpack(checkpoint.files[RANKING_FILE])
-                return cls(path.name, class_ids(run_dir.about), checkpoint.files[LEARNER_FILE], ranking)
+                fingerprint = run_dir.about["data"]["fingerprint"]
+                return cls(path.name, class_ids(run_dir.about), checkpoint.files[LEARNER_FILE], ranking, fingerprint)
         if before is None:
             raise StoreError(f"{path} holds no trained model.")
         return cls.read(path.with_name(before))

@@ -25,6 +25,7 @@ from deepbass.learn.carry_over import carry_over
 from deepbass.learn.head_learner import HeadLearner, learner_for
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
+from deepbass.learn.teacher import TeacherLearner
 from deepbass.runs.measure import measure
 from deepbass.runs.recorder import Recorder
 from deepbass.store.names import NEIGHBOURS_FILE, RANKING_FILE
@@ -139,13 +140,20 @@ class ModelRun:
         return self
 
     def carry(self, earlier: EarlierModel) -> None:
-        """Begin with what an earlier model of other classes had learned, instead of with nothing."""
+        """Begin with what an earlier model of other classes or samples had learned, instead of with nothing."""
         classes = self._reader.classes
 
         def one_more() -> bytes:
             return _learner(self._config, self._material, len(self.class_ids) + 1, self._status).state()
 
-        carry_over(earlier.state, len(earlier.class_ids), earlier.outputs_for(classes), self._learner, one_more)
+        carry_over(
+            earlier.state,
+            len(earlier.class_ids),
+            earlier.outputs_for(classes),
+            self._learner,
+            one_more,
+            same_samples=earlier.fingerprint == self._material.fingerprint,
+        )
         self._ranking = earlier.ranking.resolved(classes)
 
     @property
@@ -249,7 +257,7 @@ class ModelRun:
         order = asking_order(self._method.acquire, belief, labels, askable, rng)
         return make_ranking(
             material.rows,
-            belief,
+            self._learner.calibrated(belief),
             labels,
             order,
             predicted,
@@ -270,4 +278,7 @@ def _leave_neighbours(path: Path, config: Config, material: Material, status: St
 def _learner(config: Config, material: Material, classes: int, status: StatusWriter) -> LocalLearner:
     seen = replace(config, features=material.supply.features)
     network = build(seen, material.pool.shape, classes, named=material.named_model)
-    return learner_for(network, material.pool, classes, config, status.progress)
+    learner = learner_for(network, material.pool, classes, config, status.progress)
+    if isinstance(learner, TeacherLearner):
+        learner.leave_out(material.reserve)
+    return learner

@@ -13,6 +13,7 @@ from deepbass.core.config import BY_BUDGET, PEOPLE, WEIGHED, Config
 from deepbass.core.errors import ConfigError, DataError, StoreError
 from deepbass.core.own_model import is_code
 from deepbass.core.own_parts import PARTS
+from deepbass.core.presets import for_pixels, on_page
 from deepbass.data.load import PIXELS
 from deepbass.data.source import name_of
 from deepbass.label.class_list import what_changed
@@ -35,14 +36,15 @@ from deepbass.trainer.supply import Supply, open_supply
 RANKED = 500  # samples whose order is exact; those behind them are ordered by the passes that they made
 
 # what the trainer decides itself
-_OWN = ("oracle", "replay", "stop", "ask_count", "ask_every", "budget", "iterations")
+_OWN = ("oracle", "replay", "stop", "ask_count", "ask_every", "budget", "iterations", "target_error")
 
 
-def labelling_config(settings: Settings, known: int, features: str = PIXELS) -> Config:
+def labelling_config(settings: Settings, known: int, features: str = PIXELS, shape: tuple[int, ...] = ()) -> Config:
     """Make the configuration of a model from a project's settings; ``known`` labels are there at its beginning.
 
-    ``features`` are what the network sees: on them a head is solved, and what suits it is another choice of questions
-    and of what is believed, see core/presets.py.
+    ``features`` are what the network sees, samples of a ``shape``: on features a head is solved, and small pictures
+    have a network with a teacher; what suits them is another choice of questions and of what is believed, see
+    core/presets.py.
     """
     own = sorted({name.replace("-", "_") for name in settings.config} & set(_OWN))
     if own:
@@ -50,16 +52,19 @@ def labelling_config(settings: Settings, known: int, features: str = PIXELS) -> 
             f"The project's config sets {', '.join(own)}, which is not for it to say when people label: take it out."
         )
     pixels = features == PIXELS
+    pictures = pixels and for_pixels(shape, settings.config)
+    asks, admits = ("max-entropy", "all-data") if pixels else (BY_BUDGET, WEIGHED)
     layer: dict[str, Any] = {
         # as many steps as the paper makes on its hundred labels, also where a thousand are known from the start
         "initial_epochs": max(1, min(100, round(100 * 100 / max(1, known)))),
         "predict_passes": 30,  # what is measured by the audit is what `deepbass predict` does
         **({} if pixels else {"passes_known": 0, "passes_pool": 0, "predict_passes": 0}),  # a head is calibrated
+        **(on_page(shape) if pictures else {}),
         "keep_checkpoints": 4,  # the page may still be reading one when the next two are there
         **settings.config,
         "seed": settings.seed,
-        "acquire": settings.acquire if settings.acquire != AUTO else ("max-entropy" if pixels else BY_BUDGET),
-        "admit": settings.admit if settings.admit != AUTO else ("all-data" if pixels else WEIGHED),
+        **({} if pictures else {"acquire": asks, "admit": admits}),
+        **{name: getattr(settings, name) for name in ("acquire", "admit") if getattr(settings, name) != AUTO},
         "oracle": PEOPLE,
         "ask_every": 1,  # ranked anew in every iteration
         "ask_count": RANKED,
@@ -164,7 +169,7 @@ class Trainer:
         self._status.iteration = None
         self._reader.read()
         known = len(self._reader.ledger.training_labels())
-        config = labelling_config(self._project.settings, known, material.supply.features)
+        config = labelling_config(self._project.settings, known, material.supply.features, material.pool.shape)
         newest, found = _newest(self._project.models), None
         if newest is not None:
             try:
@@ -180,21 +185,20 @@ class Trainer:
         return self._adapted(path, found, config, material)
 
     def _resume(self, path: Path, config: Config, material: Material) -> ModelRun | EarlierModel | None:
-        """Go on with a model; of one for other classes return what it had learned; None: it cannot be used."""
+        """Go on with a model; of one for other classes or samples return what it had learned; None: it is of no use."""
         with ExitStack() as held:
             run_dir = held.enter_context(patiently(lambda: RunDir.open(path)))
             about = run_dir.about["data"]
             # the initial epochs hang on how many labels there were at the beginning
             as_then = replace(config, initial_epochs=run_dir.about["config"].get("initial_epochs"))
-            if about["fingerprint"] != material.fingerprint:
-                if material.supply.extractor is None:  # else there are more and more of them at the beginning
-                    self._status.note("The samples are not those of the last model: a new one is begun.")
+            others = about["fingerprint"] != material.fingerprint
+            if others and material.supply.extractor is not None:  # there are more and more of them at the beginning
                 return None
-            if Config.of(run_dir.about["config"]) != as_then:
+            if Config.of(run_dir.about["config"]) != as_then or about["shape"] != list(material.pool.shape):
                 self._status.note("The settings are not those of the last model: a new one is begun.")
                 return None
             begun = bool(run_dir.events.steps())
-            if class_ids(run_dir.about) != self._reader.classes.ids:
+            if others or class_ids(run_dir.about) != self._reader.classes.ids:
                 return EarlierModel.read(path) if begun or about.get(CARRIED_FROM) else None
             model = ModelRun.resume(run_dir, material, self._reader, self._status)
             if not begun and about.get(CARRIED_FROM):  # killed before its first commit
@@ -203,9 +207,11 @@ class Trainer:
             return model
 
     def _adapted(self, path: Path, earlier: EarlierModel, config: Config, material: Material) -> ModelRun:
-        """Begin a model for the classes of now with what an earlier one had learned."""
+        """Begin a model for the classes and samples of now with what an earlier one had learned."""
         self._status.doing("adapting to the classes")
-        changed = what_changed(earlier.class_ids, self._reader.classes)
+        changed = "The samples are not those of the last model"
+        if earlier.class_ids != self._reader.classes.ids:
+            changed = what_changed(earlier.class_ids, self._reader.classes)
         self._status.note(f"{changed}: the model keeps what it has learned.")
         as_learned = replace(config, initial_epochs=0)
         model = self._create(path, as_learned, material, carried_from=earlier.name)

@@ -6,10 +6,11 @@ from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any
 
+from deepbass.core.error_law import Estimate
 from deepbass.core.guard import Evidence
 from deepbass.label.acts import Act
 from deepbass.label.class_list import ClassList
-from deepbass.label.estimate import Estimate, error_estimate, good_enough, standstill
+from deepbass.label.estimate import error_estimate, good_enough, standstill
 from deepbass.label.guesses import THRESHOLD, guesses_of
 from deepbass.label.ledger import Ledger
 from deepbass.label.project import SOURCE, Project

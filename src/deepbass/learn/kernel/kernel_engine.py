@@ -92,11 +92,17 @@ class KernelEngine:
 
     def mean(self, inputs: NDArray[np.float32], passes: int) -> Floats:
         """Predict class probabilities as the mean over dropout passes with the same masks for every sample."""
+        mean_B_C: Floats = self._with_one_mask(inputs, passes).mean(1, dtype=np.float64)
+        return mean_B_C
+
+    def each(self, inputs: NDArray[np.float32], passes: int) -> Floats:
+        """Predict class probabilities in each of these passes, T x N x C."""
+        return np.moveaxis(self._with_one_mask(inputs, passes), 1, 0).astype(np.float64)
+
+    def _with_one_mask(self, inputs: NDArray[np.float32], passes: int) -> NDArray[np.float32]:
         self._load()
         everybody = np.zeros(len(inputs), dtype=np.int64)  # masks follow from a sample's id, so all have one
-        probs_B_T_C = self._softmax(self._chain.infer(inputs, everybody, PREDICTION, range(passes)))
-        mean_B_C: Floats = probs_B_T_C.mean(1, dtype=np.float64)
-        return mean_B_C
+        return self._softmax(self._chain.infer(inputs, everybody, PREDICTION, range(passes)))
 
     def _load(self) -> NDArray[np.float32]:
         """Hand the model's present parameters to the chain; a layer without bias has one of zeros there."""
