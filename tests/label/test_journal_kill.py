@@ -1,4 +1,4 @@
-"""Signal 9 at any moment: every answer that was acknowledged is there, once. DEEPBASS_KILLS=300 makes it last longer."""
+"""Signal 9 at any moment: every acknowledged answer is there, once. DEEPBASS_KILLS=300 makes it last longer."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def main() -> None:
 
 def in_python(kernel: bool) -> None:
     """Run, open again, ask and teach."""
-    result = deepbass.run((PICTURES, Y), out="in-python", model="cnn", validation=0.2, **SETTINGS)
+    result = deepbass.run(PICTURES, Y, out="in-python", model="cnn", validation=0.2, **SETTINGS)
     engine = json.loads(Path("in-python/run.json").read_text())["versions"]["engine"]
     assert engine.startswith("kernel" if kernel else "torch"), engine
     assert len(result.labels.known) >= 6

@@ -38,7 +38,7 @@ class LabelWidget(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
     _css = (_HERE / "label_widget.css").read_text(encoding="utf-8")
 
     question = traitlets.Dict().tag(sync=True)  # row, and its picture or text; empty: there is nothing to ask
-    classes = traitlets.List().tag(sync=True)  # names
+    classes = traitlets.List(traitlets.Unicode()).tag(sync=True)  # names
     may_add = traitlets.Bool().tag(sync=True)  # classes
     may_undo = traitlets.Bool().tag(sync=True)
     progress = traitlets.Unicode().tag(sync=True)
