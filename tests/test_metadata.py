@@ -36,7 +36,7 @@ def test_the_lowest_versions_that_are_promised_are_the_lowest_that_are_tested() 
     extras = PROJECT["optional-dependencies"]
     asked = [
         *PROJECT["dependencies"],
-        *(line for name in ("plot", "images", "sklearn", "photos", "texts", "web") for line in extras[name]),
+        *(line for name in ("plot", "images", "sklearn", "photos", "texts", "web", "notebook") for line in extras[name]),
     ]
     lines = (ROOT / "constraints-lowest.txt").read_text(encoding="utf-8").splitlines()
     tested = dict(line.split("==") for line in lines if not line.startswith("#"))
