@@ -57,7 +57,7 @@ class Task:
 
 
 QUICK = Task(
-    samples=400,
+    samples=600,
     known=30,
     passes_known=20,
     rounds=1,
@@ -65,7 +65,7 @@ QUICK = Task(
     start_epochs=4,
     start_iterations=1,
     resnet_samples=100,
-    mlp_samples=400,
+    mlp_samples=600,
     checked=32,
     checked_passes=40,
     scale_sizes=(1_000, 2_000, 4_000),
