@@ -4,6 +4,7 @@
 # make check-js  the types of the page's JavaScript, with npm; part of make test where npm is
 # make test-lowest  the tests without a browser, with the lowest versions that pyproject.toml promises to work with
 # make test PYTHON=python3.13 VENV=.venv-3.13  all tests with another Python
+# make package-test  wheel and sdist in empty environments, with and without a C++ compiler (ten minutes)
 # make bench  how fast it is, side by side with plain PyTorch, Keras and baal (half an hour; leave the machine alone)
 # make bench-web  how long people wait for the labelling page, fifty at a time (two minutes; leave the machine alone)
 # make bench-photos  how long a person who labels 10,000 photographs waits for questions and for the model (five minutes)
@@ -22,7 +23,7 @@ BENCH_READY := $(BENCH)/.ready
 SOURCES := pyproject.toml constraints.txt hatch_build.py src/deepbass/__init__.py $(wildcard src/deepbass/learn/kernel/*pp)
 PYTHON_IS_NEW := $(PYTHON) -c 'import sys; sys.exit("deepbass needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 
-.PHONY: demo demo-photos demo-texts test test-lowest check check-js bench bench-web bench-photos compare slow clean
+.PHONY: demo demo-photos demo-texts test test-lowest package-test check check-js bench bench-web bench-photos compare slow clean
 
 demo: $(READY)
 	$(BIN)/deepbass run mnist
@@ -38,6 +39,9 @@ test: check
 
 test-lowest: $(LOWEST_READY)
 	$(LOWEST)/bin/pytest -n 2 --dist worksteal --ignore tests/browser
+
+package-test: $(READY)
+	$(BIN)/python tests/package/try_package.py
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -69,7 +73,7 @@ compare: $(READY)
 slow: $(READY)
 	DEEPBASS_MUTANTS=20000 $(BIN)/pytest tests/laws/test_mutants.py --timeout 3600
 	DEEPBASS_MALFORMED=20000 $(BIN)/pytest tests/web/test_malformed.py --timeout 3600
-	DEEPBASS_KILLS=300 $(BIN)/pytest tests/web/test_server_kill.py tests/store/test_crashes.py --timeout 3600
+	DEEPBASS_KILLS=300 $(BIN)/pytest tests/web/test_server_kill.py tests/store/test_crashes.py tests/label/test_journal_kill.py --timeout 3600
 	DEEPBASS_SEEDS=10 $(BIN)/pytest tests/laws/test_kill.py tests/laws/test_trainer_kill.py --timeout 3600
 	DEEPBASS_CLUSTER=1 $(BIN)/pytest tests/test_docs.py -k "snippets_run and python.md"
 	$(BIN)/deepbass reproduce toy --tier full --workers 2 --out results/paper

@@ -13,6 +13,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 KERNEL = Path("src/deepbass/learn/kernel")
+PACKAGED = Path("deepbass/learn/kernel")  # where it is in a wheel
 FLAGS = ["-std=gnu++17", "-O3", "-fPIC", "-shared", "-Wno-psabi", "-fno-exceptions", "-fno-rtti"]
 BUILDS = {  # by width of the vector registers; the one that fits is chosen when a run starts
     "base": ["-DLANES=4"],
@@ -22,30 +23,47 @@ BUILDS = {  # by width of the vector registers; the one that fits is chosen when
 
 
 class CompileKernel(BuildHookInterface):  # type: ignore[misc]
-    """Builds chain.cpp into small shared libraries beside it, which ctypes loads: no Python headers are needed."""
+    """Builds chain.cpp into small shared libraries, which ctypes loads: no Python headers are needed.
+
+    They go into the wheel, and the source tree stays as it is; an editable installation has them beside chain.cpp.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile what can be compiled; DEEPBASS_BUILD_KERNEL=0 compiles nothing."""
-        folder = Path(self.root) / KERNEL
-        for old in folder.glob("chain-*.so"):
-            old.unlink()
+        if version == "editable":
+            place = Path(self.root) / KERNEL
+            for old in place.glob("chain-*.so"):
+                old.unlink()
+        else:
+            self._scratch = tempfile.TemporaryDirectory()
+            place = Path(self._scratch.name)
         compiler = os.environ.get("CXX") or next(filter(shutil.which, ("c++", "g++", "clang++")), None)
-        if self.target_name != "wheel" or compiler is None or os.environ.get("DEEPBASS_BUILD_KERNEL") == "0":
+        if os.environ.get("DEEPBASS_BUILD_KERNEL") == "0":
+            compiler = None
+        built = [made for name in BUILDS if compiler and (made := _compile(compiler, self.root, name, place))]
+        if not built:
+            self.app.display_warning("deepbass is built without its compiled kernel: torch does the work, more slowly.")
             return
-        built = [name for name, flags in BUILDS.items() if _compile(compiler, folder, name, flags)]
-        if built:
-            build_data["pure_python"] = False
-            build_data["tag"] = "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
-            build_data["artifacts"] += [f"/{KERNEL}/chain-{name}.so" for name in built]
+        build_data["pure_python"] = False
+        build_data["tag"] = "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        if version != "editable":
+            build_data["force_include"] |= {str(made): str(PACKAGED / made.name) for made in built}
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Leave nothing behind."""
+        if version != "editable":
+            self._scratch.cleanup()
 
 
-def _compile(compiler: str, folder: Path, name: str, flags: list[str]) -> bool:
+def _compile(compiler: str, root: str, name: str, place: Path) -> Path | None:
+    """Compile for one width of registers."""
+    source, made = Path(root) / KERNEL / "chain.cpp", place / f"chain-{name}.so"
     with tempfile.TemporaryDirectory() as scratch:
-        made = Path(scratch) / "chain.so"
-        command = [*compiler.split(), *FLAGS, *flags, "-o", str(made), str(folder / "chain.cpp")]
+        unfinished = Path(scratch) / made.name
+        command = [*compiler.split(), *FLAGS, *BUILDS[name], "-o", str(unfinished), str(source)]
         try:
             subprocess.run(command, check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError):  # no such compiler, or no such registers: torch does the work
-            return False
-        shutil.move(made, folder / f"chain-{name}.so")
-    return True
+            return None
+        shutil.move(unfinished, made)
+    return made

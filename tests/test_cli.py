@@ -7,7 +7,6 @@ import json
 import os
 import resource
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from deepbass.core.config import Config
 from deepbass.core.setting import settings_of
 from deepbass.store.names import CHECKPOINTS_FOLDER, RUN_FILE
 from tests.runs.small_runs import SMALL, call, command, run_words
+from tests.runs.warm import warm, warm_call
 
 
 def invoke(*words: object) -> tuple[int, str]:
@@ -318,13 +318,12 @@ def test_a_run_of_another_version_is_refused(finished: Path, tmp_path: Path) -> 
 def test_a_run_locked_by_a_live_process_is_refused_and_named(tmp_path: Path) -> None:
     out = tmp_path / "run"
     words = run_words("digits", out, iterations=500)
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with warm(words) as process:
         while not list((out / CHECKPOINTS_FOLDER).glob("0*")):
             time.sleep(0.02)
             assert process.poll() is None
-        done = call(command("resume", out))
-        reported = call(command("report", out))  # reading is always possible
-        process.kill()
+        done = warm_call(command("resume", out))
+        reported = warm_call(command("report", out))  # reading is always possible
     assert done.returncode == 2
     assert str(process.pid) in done.stderr
     assert reported.returncode == 0, reported.stderr
@@ -333,15 +332,11 @@ def test_a_run_locked_by_a_live_process_is_refused_and_named(tmp_path: Path) -> 
 def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
     """A limit on the size of files makes the write fail in the kernel, as a full disk does."""
     out = tmp_path / "run"
-    words = run_words("digits", out, iterations=6)
-    limited = (
-        "import resource, sys, os; resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, 90_000)); os.execv({!r}, {!r})"
-    )
-    done = call([sys.executable, "-c", limited.format(words[0], words)])
+    done = warm_call(run_words("digits", out, iterations=6), largest=90_000)
     assert done.returncode == 2, done.stderr
     assert "deepbass resume" in done.stderr
     assert "Traceback" not in done.stderr
-    whole = call(command("resume", out))  # with room again, the run goes on
+    whole = warm_call(command("resume", out))  # with room again, the run goes on
     assert whole.returncode == 0, whole.stderr
     assert "iteration 6/6" in whole.stderr
 

@@ -34,10 +34,8 @@ def test_what_it_is_for_is_told_in_the_same_words_everywhere() -> None:
 
 def test_the_lowest_versions_that_are_promised_are_the_lowest_that_are_tested() -> None:
     extras = PROJECT["optional-dependencies"]
-    asked = [
-        *PROJECT["dependencies"],
-        *(line for name in ("plot", "images", "sklearn", "photos", "texts", "web") for line in extras[name]),
-    ]
+    named = ("plot", "images", "sklearn", "photos", "texts", "web", "notebook")
+    asked = [*PROJECT["dependencies"], *(line for name in named for line in extras[name])]
     lines = (ROOT / "constraints-lowest.txt").read_text(encoding="utf-8").splitlines()
     tested = dict(line.split("==") for line in lines if not line.startswith("#"))
     promised = dict(re.findall(r"^([\w-]+)>=([\d.]+)", "\n".join(asked), flags=re.MULTILINE))

@@ -126,17 +126,6 @@ def test_texts_and_tables_are_asked_about_and_saved(tmp_path: Path) -> None:
     assert len(again) == 42
 
 
-def test_a_notebook_shows_where_it_stands_and_runs_nothing_that_a_label_says() -> None:
-    session = Session(X, classes=["ant", "<script>"])
-    assert "–" in session._repr_html_()
-    session.teach([0, 1, 3, 4], ["ant", "<script>", "ant", "<script>"])
-    rows = session.ask(12)
-    shown = session._repr_html_()
-    assert "<script>" not in shown
-    assert "&lt;script&gt;</td><td>2</td>" in shown
-    assert f"rows {np.sort(rows)[0]}," in shown
-
-
 def test_a_cold_start_is_saved_and_opened(tmp_path: Path) -> None:
     session = Session(X, classes=["ant", "bee", "cat"])
     rows = session.ask(3)

@@ -57,15 +57,15 @@ class Task:
 
 
 QUICK = Task(
-    samples=1_000,
-    known=50,
+    samples=600,
+    known=30,
     passes_known=20,
     rounds=1,
     quick=True,
     start_epochs=4,
     start_iterations=1,
-    resnet_samples=300,
-    mlp_samples=1_000,
+    resnet_samples=100,
+    mlp_samples=600,
     checked=32,
     checked_passes=40,
     scale_sizes=(1_000, 2_000, 4_000),

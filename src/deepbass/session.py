@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -14,13 +12,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from deepbass.core.errors import DataError
+from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.label_names import NO_LABEL, LabelNames, is_no_label, name_of_label
 from deepbass.core.labels import UNKNOWN, Answers, Ids
 from deepbass.core.own_parts import PARTS, names_of, parts_of
 from deepbass.exchange.model_folder import fill_model_folder
 from deepbass.exchange.targets import new_folder
 from deepbass.learn.own_network import Networks
+from deepbass.notebook.session_view import session_html
 from deepbass.runs.fitted_model import FittedModel
 from deepbass.runs.in_memory import look_again, look_at, predict, settings_for
 from deepbass.runs.session_files import read_session, write_session
@@ -28,7 +27,6 @@ from deepbass.runs.stepwise import Stepwise, unknown_of
 from deepbass.store.names import SESSION_FILE
 
 Label = str | int | float | bool
-_SHOWN = 10  # open questions in a notebook
 
 
 class Session:
@@ -210,20 +208,25 @@ class Session:
             f"{len(self.waiting)} questions open)"
         )
 
+    def widget(self, batch: int = 5) -> Any:
+        """Make a widget for a notebook, to label with by button or key; ``batch`` rows are asked for at a time.
+
+        The model learns between two batches. It takes anywidget: ``pip install 'deepbass[notebook]'``.
+        """
+        if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
+            raise DataError(f"widget(batch={batch!r}): say how many rows to ask for at a time, as in widget(batch=5).")
+        try:
+            from deepbass.notebook.label_widget import LabelWidget
+        except ImportError as error:
+            raise ConfigError(
+                f"The widget takes anywidget, which is missing ({error}): pip install 'deepbass[notebook]'. Without "
+                "it, go on with ask and teach."
+            ) from error
+        return LabelWidget(self, self._step, batch, may_add=not self._closed)
+
     def _repr_html_(self) -> str:
-        """Show in a notebook where it stands: labels by class, what is guessed of the rest, open questions."""
-        known = Counter(label for label in self.labels if label is not None)
-        guessed: Counter[Any] = Counter(self.predict().tolist()) if self._step.can_learn else Counter()
-        lines = [
-            f"<tr><td>{escape(str(label))}</td><td>{known[label]:,}</td>"
-            f"<td>{f'{guessed[label] / len(self):.0%}' if guessed else '–'}</td></tr>"
-            for label in self._labels
-        ]
-        open_ = ", ".join(map(str, self.waiting[:_SHOWN].tolist())) + (", …" if len(self.waiting) > _SHOWN else "")
-        return (
-            f"<p>{escape(repr(self))}</p><table><tr><th>class</th><th>labels</th><th>share, as predicted</th></tr>"
-            f"{''.join(lines)}</table>" + (f"<p>open questions: rows {open_}</p>" if open_ else "")
-        )
+        """Show in a notebook where it stands: labels by class, the curve, the last questions, some guesses."""
+        return session_html(self._step, self._labels)
 
     def _check_can_learn(self) -> None:
         if not self._step.can_learn:

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from deepbass.cli import app
 from deepbass.store.names import CELLS_FOLDER, WORK_FOLDER
-from tests.runs.small_runs import call, command
+from tests.runs.small_runs import command
+from tests.runs.warm import warm_call
 
 QUICK = [f"--set={each}" for each in ("initial_epochs=2", "iterations=2", "ask_every=1", "passes_pool=2", "initial=10")]
 FEW = ["--methods", "commonest,logistic-regression,deepbass"]
@@ -21,7 +22,7 @@ def test_digits_are_compared_once_reported_and_not_run_again(tmp_path: Path) -> 
     words = command(
         "compare", "digits", "--pool", 200, "--labels", "30,20,5000", "--runs", 1, *FEW, *QUICK, "--out", out, "--json"
     )
-    done = call(words)
+    done = warm_call(words)
     assert done.returncode == 0, done.stderr
     assert "digits-20/deepbass.00: " in done.stderr
     assert "5,000 labels are left out" in done.stderr
@@ -35,11 +36,11 @@ def test_digits_are_compared_once_reported_and_not_run_again(tmp_path: Path) -> 
     files = {file: file.read_bytes() for file in (out / CELLS_FOLDER).glob("*/*.json")}
     assert len(files) == 9
     assert not list((out / WORK_FOLDER).glob("*/*.0?"))  # a run that is finished is not kept
-    assert call([*words, "--redo", "commonest"]).returncode == 0
+    assert warm_call([*words, "--redo", "commonest"]).returncode == 0
     after = {file: file.read_bytes() for file in (out / CELLS_FOLDER).glob("*/*.json")}
     assert after.keys() == files.keys()
     assert {file.name for file in files if files[file] != after[file]} == {"commonest.00.json"}
-    shown = call(command("report", out, "--figures", tmp_path / "figures", "--json"))
+    shown = warm_call(command("report", out, "--figures", tmp_path / "figures", "--json"))
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout)["tables"] == told["tables"]
 

@@ -1,4 +1,4 @@
-"""Signal 9 at any moment: every answer that was acknowledged is there, once."""
+"""Signal 9 at any moment: every acknowledged answer is there, once. DEEPBASS_KILLS=300 makes it last longer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deepbass.label.journal import Journal
 from deepbass.label.ledger import Ledger
 from deepbass.store.names import PROJECT_DB_FILE
 
-KILLS = 200
+KILLS = int(os.environ.get("DEEPBASS_KILLS", "60"))
 WRITER = Path(__file__).with_name("journal_writer.py")
 
 

@@ -376,7 +376,7 @@ def test_single_precision_cannot_tip_a_settled_decision(probs: Floats, off: floa
 def test_a_run_with_early_exit_is_the_run_without(admit: str, acquire: str, kernel: str, tmp_path: Path) -> None:
     """Labels, questions, answers, weights and accuracies agree to the last bit; passes are spared."""
     chosen: dict[str, Any] = {**SMALL, "admit": admit, "acquire": acquire, "kernel": kernel}
-    chosen |= {"passes_pool": 8, "initial_epochs": 30}
+    chosen |= {"passes_pool": 8, "initial_epochs": 12, "iterations": 4, "pool": 120}
     ends = {}
     for early in (True, False):
         path = tmp_path / str(early)

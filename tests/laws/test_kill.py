@@ -6,7 +6,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from deepbass.store.names import CHECKPOINTS_FOLDER, LEARNER_FILE, MODEL_FILE, RUN_FILE
-from tests.runs.small_runs import call, command, everything, run_words
+from tests.runs.small_runs import command, everything, run_words
+from tests.runs.warm import warm, warm_call
 
 SEEDS = int(os.environ.get("DEEPBASS_SEEDS", "1"))
 
@@ -24,7 +24,7 @@ SEEDS = int(os.environ.get("DEEPBASS_SEEDS", "1"))
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make the run to compare with; tests may copy it."""
     out = tmp_path_factory.mktemp("unbroken") / "run"
-    done = call(run_words("digits", out))
+    done = warm_call(run_words("digits", out))
     assert done.returncode == 0, done.stderr
     return out
 
@@ -42,7 +42,7 @@ def newest(out: Path) -> int:
 
 def kill_when(words: list[str], reached: Callable[[], bool], delay: float) -> int:
     """Start a command, wait until it is so far and a little longer, and end it with signal 9."""
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with warm(words) as process:
         while not reached() and process.poll() is None:
             time.sleep(0.005)
         time.sleep(delay)
@@ -61,24 +61,23 @@ def test_stop_and_resume_equals_not_stopping(seed: int, unbroken: dict[str, obje
         goal = min(newest(out) + rng.randint(1, 2), 7)
         reached = partial(lambda goal: newest(out) >= goal, goal)
         assert kill_when(command("resume", out), reached, rng.uniform(0, 0.1)) == -signal.SIGKILL
-    done = call(command("resume", out))
+    done = warm_call(command("resume", out))
     assert done.returncode == 0, done.stderr
     assert everything(out) == unbroken
 
 
 def test_ctrl_c_finishes_the_write_and_says_how_to_resume(unbroken: dict[str, object], tmp_path: Path) -> None:
     out = tmp_path / "run"
-    with subprocess.Popen(run_words("digits", out), stderr=subprocess.PIPE, text=True) as process:
+    with warm(run_words("digits", out)) as process:
         while not list((out / CHECKPOINTS_FOLDER).glob("0*")):  # in the midst of it
             time.sleep(0.01)
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        assert process.stderr is not None
-        said = process.stderr.read()
-    assert process.returncode == 130
-    assert f"deepbass resume {out}" in said
-    assert "Traceback" not in said
-    done = call(command("resume", out))
+        ended = process.done()
+    assert ended.returncode == 130
+    assert f"deepbass resume {out}" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    done = warm_call(command("resume", out))
     assert done.returncode == 0, done.stderr
     assert everything(out) == unbroken
 
@@ -91,7 +90,7 @@ def test_a_damaged_newest_checkpoint_gives_way_to_the_one_before_and_it_is_said(
     learner = newest / LEARNER_FILE
     learner.write_bytes(learner.read_bytes()[:-10])
     (out / MODEL_FILE).unlink()
-    done = call(command("resume", out))
+    done = warm_call(command("resume", out))
     assert done.returncode == 0, done.stderr
     assert "damaged" in done.stderr
     assert "Going on from iteration 7" in done.stderr

@@ -12,7 +12,8 @@ import pytest
 
 from deepbass.store.names import RUN_FILE
 from deepbass.store.rundir import RunDir
-from tests.trainer.labelling import TAUGHT, newest_of, trainer_process, truth, wait_for, world
+from tests.runs.warm import WarmProcess, warm
+from tests.trainer.labelling import TAUGHT, newest_of, trainer_words, truth, world
 
 SEEDS = int(os.environ.get("DEEPBASS_SEEDS", "1"))
 
@@ -27,19 +28,19 @@ def test_killed_and_started_again_it_takes_up_all_labels_and_every_commit_is_who
             here.label(*rng.sample(open_, 2))
             if round_ == 3:
                 here.journal.add_class("bottom", "ann")
-            with trainer_process(here.project) as process:
+            with warm(trainer_words(here.project.path)) as process:
                 if rng.random() < 0.3:  # about the beginning, while a model may be half made
-                    wait_for(process, lambda what: what.get("doing") == "loading")
+                    _wait_for(process, '"loading"')
                     time.sleep(rng.uniform(0, 0.5))
                 else:
-                    wait_for(process, lambda what: "committed" in what)
+                    _wait_for(process, '"committed"')
                     time.sleep(rng.uniform(0, 0.3))
                 process.kill()
                 assert process.wait() == -signal.SIGKILL
             for model in sorted(here.project.models.glob("[0-9]*")):
                 _check_newest(model)
-        with trainer_process(here.project) as process:
-            wait_for(process, lambda what: "committed" in what)
+        with warm(trainer_words(here.project.path)) as process:
+            _wait_for(process, '"committed"')
             process.kill()
         acts = here.journal.acts()
         assert here.trained_on()[0] == {act.item: truth(act.item) for act in acts}
@@ -47,6 +48,11 @@ def test_killed_and_started_again_it_takes_up_all_labels_and_every_commit_is_who
             assert len(run_dir.about["data"]["classes"]) == 4
             iterations = [row.iteration for row in run_dir.events.steps()]
         assert iterations == list(range(len(iterations)))
+
+
+def _wait_for(process: WarmProcess, word: str) -> None:
+    """Wait until the trainer says something."""
+    assert any(word in line for line in process.lines()), process.done()
 
 
 def _check_newest(model: Path) -> None:

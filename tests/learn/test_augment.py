@@ -334,7 +334,7 @@ def test_a_run_on_features_is_refused_before_there_is_a_directory(tmp_path: Path
 @ENGINES
 def test_stop_and_resume_equals_not_stopping_with_augmentation(kernel: str, tmp_path: Path) -> None:
     X, y = pictures(200, (8, 8)), np.arange(200) % CLASSES
-    settings = {**SMALL, **ON, "kernel": kernel, "initial_epochs": 2, "batch_size": 64, "model": "cnn"}
+    settings = {**SMALL, **ON, "kernel": kernel, "iterations": 5, "initial_epochs": 2, "batch_size": 64, "model": "cnn"}
     trained: list[float] = []
 
     def die(what: str, share: float) -> None:

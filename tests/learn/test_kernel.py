@@ -255,8 +255,8 @@ def test_a_pass_over_some_samples_is_that_pass_over_all() -> None:
 
 def test_means_agree_with_torchs_reference_within_monte_carlo_error(case: tuple[nn.Module, Shape, int]) -> None:
     model, shape, classes = case
-    pool, ids, passes = Arrays(samples(shape, 40)), np.arange(40), 300
-    sums = [BeliefSum(40, classes), BeliefSum(40, classes)]
+    pool, ids, passes = Arrays(samples(shape, 20)), np.arange(20), 200
+    sums = [BeliefSum(20, classes), BeliefSum(20, classes)]
     reference = TorchEngine(model, pool, classes, Config(masks="fresh"), torch.device("cpu"))
     torch.manual_seed(0)
     reference.passes(ids, ids, range(passes), 0, sums[0], lambda share: None)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from deepbass.cli import app
 from deepbass.store.names import CELLS_FOLDER, CHECKPOINTS_FOLDER, REPORT_TEXT_FILE, WORK_FOLDER
 from tests.runs.small_runs import call, command
+from tests.runs.warm import warm, warm_call
 
 
 def reproduce(*words: object) -> list[str]:
@@ -20,7 +22,7 @@ def reproduce(*words: object) -> list[str]:
 
 def test_a_row_is_run_once_reported_and_not_run_again(tmp_path: Path) -> None:
     words = reproduce("toy", "--rows", "initial", "--runs", 1, "--out", tmp_path / "r", "--json")
-    done = call(words)
+    done = warm_call(words)
     assert done.returncode == 0, done.stderr
     assert "toy-quick/initial.00: " in done.stderr
     assert "1 of 1 cells finished" in done.stderr
@@ -30,9 +32,9 @@ def test_a_row_is_run_once_reported_and_not_run_again(tmp_path: Path) -> None:
     assert "| 83.27 |" in Path(summary["tables"]).read_text(encoding="utf-8")
     file = tmp_path / "r" / CELLS_FOLDER / "toy-quick" / "initial.00.json"
     before = file.read_bytes()
-    assert call(words).returncode == 0
+    assert warm_call(words).returncode == 0
     assert file.read_bytes() == before
-    shown = call(command("report", tmp_path / "r", "--figures", tmp_path / "figures", "--json"))
+    shown = warm_call(command("report", tmp_path / "r", "--figures", tmp_path / "figures", "--json"))
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout)["tables"] == summary["tables"]
 
@@ -43,15 +45,14 @@ def test_a_row_is_run_once_reported_and_not_run_again(tmp_path: Path) -> None:
         (["tyo"], "Did you mean 'toy'?"),
         (["mnist", "--rows", "labels-100,label-300"], "Did you mean 'labels-300'?"),
         (["toy", "--tier", "fast"], "Unknown tier 'fast'"),
-        (["toy", "--runs", 0], "--runs 0 is too few"),
-        (["toy", "--workers", 0], "--workers 0 is too few"),
+        (["toy", "--runs", "0"], "--runs 0 is too few"),
+        (["toy", "--workers", "0"], "--workers 0 is too few"),
     ],
 )
-def test_a_wrong_call_says_what_is_right_and_leaves_nothing(words: list[object], said: str, tmp_path: Path) -> None:
-    done = call(reproduce(*words, "--out", tmp_path / "r"))
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+def test_a_wrong_call_says_what_is_right_and_leaves_nothing(words: list[str], said: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["reproduce", *words, "--out", str(tmp_path / "r")])
+    assert done.exit_code == 2
+    assert said in done.output
     assert not (tmp_path / "r" / CELLS_FOLDER / "toy-quick").exists()
 
 
@@ -71,13 +72,12 @@ def test_a_failed_cell_ends_with_code_1_and_its_reason(tmp_path: Path) -> None:
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     words = reproduce("toy", "--rows", "active-semi-supervised", "--runs", 1, "--out", tmp_path / "r")
     work = tmp_path / "r" / WORK_FOLDER / "toy-quick" / "active-semi-supervised.00" / CHECKPOINTS_FOLDER
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+    with warm(words) as process:
         while not list(work.glob("00000[3-9]")):
             assert process.poll() is None
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        assert process.stderr is not None
-        said = process.stderr.read()
-    assert process.returncode == 130
-    assert "the same command goes on" in said
-    assert "Traceback" not in said
+        ended = process.done()
+    assert ended.returncode == 130
+    assert "the same command goes on" in ended.stderr
+    assert "Traceback" not in ended.stderr

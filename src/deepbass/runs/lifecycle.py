@@ -32,6 +32,7 @@ from deepbass.data.pool import Pool
 from deepbass.features.extractor import Extractor
 from deepbass.files import replace_file
 from deepbass.learn.head_learner import learner_for
+from deepbass.learn.kernel.kernel_engine import MISSING, KernelEngine
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.models import build
 from deepbass.oracle import ORACLES, oracle_by_name
@@ -142,6 +143,8 @@ class Run:
         watch = watch or Watch()
         learner = _learner(config, data, model, watch, own)
         learner.rehearse()
+        if learner.device.type == "cpu" and KernelEngine.is_missed(learner.model, data.pool, config):
+            watch.on_note(MISSING)
         if isinstance(model, nn.Module):
             config = replace(config, model=OWN)
         identity = fingerprint(data)

@@ -23,6 +23,7 @@ from deepbass.runs.given_again import named_in_full, parts_again
 from deepbass.runs.identity import pool_fingerprint
 from deepbass.runs.in_memory import Seen, look_again, stand_in
 from deepbass.runs.packing import pack_labels, unpack_labels
+from deepbass.runs.session_curve import SessionCurve
 from deepbass.runs.stepwise import Stepwise
 from deepbass.store.names import FEATURES_FILE, LABELS_FILE, LEARNER_FILE, SESSION_FILE
 
@@ -43,6 +44,8 @@ _KIND = {
     "pixels": bool,
     "features": str,
     "fingerprint": str,
+    "curve?": [[(int, float, type(None))]],
+    "asked?": [int],
 }
 _RESTORE = "Restore it from a copy."
 _LARGEST = 2**32  # side of a sample
@@ -66,6 +69,8 @@ def write_session(folder: Path, step: Stepwise, classes: Sequence[object], *, cl
         "pixels": pool.pixels,
         "features": step.seen.features,
         "fingerprint": pool_fingerprint(pool, pool.rows),
+        "curve": step.curve.packed(),
+        "asked": step.curve.asked,
     }
     (folder / SESSION_FILE).write_text(json.dumps(facts, indent=2, ensure_ascii=False), encoding="utf-8")
     (folder / LABELS_FILE).write_bytes(pack_labels(step.labels))
@@ -98,6 +103,7 @@ def read_session(
         raise StoreError(f"{path / LABELS_FILE} has {len(labels)} samples, not {facts['samples']}. {_RESTORE}")
     step.state = State(labels.extended(len(seen.pool), labels.classes), facts["iteration"])
     step.stale = facts["stale"]
+    step.curve = _curve(facts)
     if facts["learner_classes"]:
         with decoding(path / LEARNER_FILE, "state of a learner", _RESTORE, StoreError):
             step.restore(_read(path / LEARNER_FILE), facts["learner_classes"])
@@ -134,7 +140,12 @@ def _facts(path: Path) -> dict[str, Any]:
         if len({name_of_label(class_) for class_ in facts["classes"]}) < len(facts["classes"]):
             raise ValueError("two classes have one name")
         Config.of(facts["config"])
+        _curve(facts)
     return facts
+
+
+def _curve(facts: dict[str, Any]) -> SessionCurve:
+    return SessionCurve.unpacked(facts.get("curve", []), facts.get("asked", []), facts["samples"])
 
 
 def _check_same(path: Path, facts: dict[str, Any], pool: Pool) -> None:

@@ -21,6 +21,7 @@ from deepbass.learn.learner import LocalLearner
 from deepbass.learn.own_network import Networks
 from deepbass.oracle.nobody import Nobody
 from deepbass.runs.in_memory import Seen, new_learner
+from deepbass.runs.session_curve import SessionCurve
 
 FEWEST = 2  # classes that must have been met
 
@@ -35,6 +36,7 @@ class Stepwise:
         self.state = State(Labels.none(len(seen.pool), max(1, classes)))
         self.learner: LocalLearner | None = None
         self.stale = True  # whether labels have come that the learner has not seen
+        self.curve = SessionCurve()
         self._own = own or OwnParts()
         self._belief: Belief | None = None
         self._parts: Method | None = None
@@ -56,6 +58,7 @@ class Stepwise:
 
     def take_up(self, answers: Answers, classes: int) -> None:
         """Take up answers, maybe of classes that are new."""
+        self.curve.hear(self.labels, answers)
         grown = self.labels.extended(len(self.labels), max(1, classes))
         self.state = replace(self.state, labels=grown.wanted(answers.ids).answered(answers))
         self.stale, self._belief = True, None
@@ -76,11 +79,14 @@ class Stepwise:
         else:
             chosen = self._typical(count, rng)
         self.state = replace(self.state, labels=self.labels.wanted(chosen))
+        self.curve.ask(chosen)
         return chosen
 
     def probabilities(self) -> Floats:
         """Predict class probabilities of the whole pool."""
-        return self.trained().predict(self.seen.pool)
+        probs_N_C = self.trained().predict(self.seen.pool)
+        self.curve.look(self.labels, probs_N_C)
+        return probs_N_C
 
     def trained(self) -> LocalLearner:
         """Train, if labels have come since, from where the learner stands."""
@@ -146,6 +152,7 @@ class Stepwise:
         if self._belief is None:
             seed = seed_for(self.config.seed, self.state.iteration, "infer pool")
             self._belief = learner.infer(None, passes=self.config.passes_pool, seed=seed)
+            self.curve.look(self.labels, self._belief.mean_N_C)
         return self._belief
 
     def _typical(self, count: int, rng: np.random.Generator) -> Ids:

@@ -15,6 +15,7 @@ from deepbass.core.labels import NO_IDS, Ids
 from deepbass.core.randomness import generator
 from deepbass.core.raw_samples import Kind, RawSamples
 from deepbass.data.featurised import with_raw
+from deepbass.data.joined_samples import join
 from deepbass.data.listing import Listing, raw_listing
 from deepbass.data.pool import Pool
 from deepbass.data.source import is_raw
@@ -23,7 +24,6 @@ from deepbass.features.compute import open_features
 from deepbass.features.extractor import Extractor
 from deepbass.features.feature_array import FeatureArray
 from deepbass.label.item_pool import find_samples, load_pool
-from deepbass.label.sample_items import join
 from deepbass.label.settings import Columns
 
 FIRST = 300  # samples that a first model is made of, if there are so many: half a minute of photographs

@@ -20,6 +20,10 @@ from deepbass.learn.kernel.stages import stages_of
 from deepbass.learn.torch_engine import check_finite, slices
 
 _CHUNK = 2048  # samples read at a time
+MISSING = (
+    "The network runs on torch alone: deepbass was installed without a C++ compiler, and so without its quicker "
+    "kernel. Install one (apt install g++), then deepbass again."
+)
 
 
 class KernelEngine:
@@ -46,6 +50,11 @@ class KernelEngine:
         engine = cls(Chain(library, stages, torch.get_num_threads()), layers, pool, config)
         engine.name = f"kernel {name}"
         return engine
+
+    @staticmethod
+    def is_missed(model: nn.Module, pool: Samples, config: Config) -> bool:
+        """Tell whether the model is a chain that runs without the kernel only because no build of it is installed."""
+        return config.kernel == "auto" and not widths() and stages_of(model, pool.shape) is not None
 
     @contextmanager
     def training(self, seed: int) -> Iterator[None]:

@@ -1,0 +1,1 @@
+"""A session in a notebook: how it is shown, and a widget to label with."""
