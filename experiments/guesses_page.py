@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -130,8 +129,9 @@ def _signed(value: Spread) -> str:
 def page(text: str) -> str:
     """Put the tables into the page, between their marks."""
     for name, table in tables().items():
-        marked = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", flags=re.DOTALL)
-        text = marked.sub(lambda found, table=table: f"{found[1]}{table}\n{found[2]}", text)
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        before, _, rest = text.partition(begin)
+        text = f"{before}{begin}{table}\n{end}{rest.partition(end)[2]}"
     return text
 
 

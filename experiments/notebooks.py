@@ -29,7 +29,7 @@ def notebook(page: str) -> dict[str, Any]:
     cells = []
     for number, part in enumerate(parts):
         if number % 2:
-            cells.append(_cell("code", number, part) | {"execution_count": None, "outputs": []})
+            cells.append(_code(number, part))
         elif part.strip():
             cells.append(_cell("markdown", number, _LINK.sub("](../", part)))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -40,6 +40,10 @@ def written(name: str) -> str:
     """Write the notebook of a page as the file should be."""
     page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     return json.dumps(notebook(page), indent=1, ensure_ascii=False) + "\n"
+
+
+def _code(number: int, source: str) -> dict[str, Any]:
+    return _cell("code", number, source) | {"execution_count": None, "outputs": []}
 
 
 def _cell(kind: str, number: int, source: str) -> dict[str, Any]:
@@ -61,8 +65,9 @@ def run(folder: Path) -> None:
     try:
         for name in PAGES:
             began = time.monotonic()
-            cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
-            cells.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+            made = json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
+            made["cells"].insert(0, _code(-1, "%reset -f"))
+            cells = nbformat.reads(json.dumps(made), as_version=4)  # type: ignore[no-untyped-call]
             NotebookClient(cells, km=kernel, timeout=300).execute()
             print(f"{name}: {time.monotonic() - began:.1f} s")
     finally:

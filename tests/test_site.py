@@ -27,7 +27,8 @@ def build(folder: Path) -> subprocess.CompletedProcess[str]:
 def test_the_site_builds_strictly_is_whole_and_needs_no_other_host(tmp_path: Path) -> None:
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    (tmp_path / "src").symlink_to(ROOT / "src")
+    for name in ("src", "experiments"):
+        (tmp_path / name).symlink_to(ROOT / name)
     built = build(tmp_path)
     assert built.returncode == 0, built.stdout + built.stderr
     site = tmp_path / "build" / "site"
