@@ -80,7 +80,7 @@ slow: $(READY)
 	$(BIN)/python experiments/results_page.py
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(BENCH) node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(BENCH) build/site .cache node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(READY): $(SOURCES)
 	$(PYTHON_IS_NEW)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,20 @@ Runs = Mapping[int, float]  # percent right, by number of the run
 Points = Sequence[tuple[int, Spread]]  # by number of labels
 
 
+@cache
+def _ends() -> dict[tuple[str, str, str], Runs]:
+    """Look up how all runs of the paper's rows ended, by row, experiment and tier."""
+    found: dict[tuple[str, str, str], dict[int, float]] = {}
+    for record in Results.open(RESULTS / "paper").records():
+        if record.accuracy is not None:
+            key = record.cell.row, record.cell.experiment, record.cell.tier
+            found.setdefault(key, {})[record.cell.run] = 100 * record.accuracy
+    return dict(found)
+
+
 def accuracies(row: str, experiment: str, tier: str) -> Runs:
     """Look up how the runs of a row of the paper ended."""
-    return {
-        each.cell.run: 100 * each.accuracy
-        for each in Results.open(RESULTS / "paper").records()
-        if (each.cell.row, each.cell.experiment, each.cell.tier) == (row, experiment, tier)
-        and each.accuracy is not None
-    }
+    return _ends()[row, experiment, tier]
 
 
 def gain(without: Runs, with_guesses: Runs) -> Spread:
