@@ -60,50 +60,31 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    oracle
-        Who answers, or None to ask nobody: a function of rows that returns labels, an array with a label for
-        every row, a mapping of rows to labels, or an object with ``ask(rows)``.
-    budget
-        Labels in all, those that are given included, after which none is asked for; None: 300 more than are
-        given.
-    classes
-        The labels that there are, where ``y`` does not show them all.
-    features
-        How a sample becomes what the network sees: see docs/features.md.
-    model
-        The network: auto, cnn, mlp, linear, a ``torch.nn.Module`` with dropout, or a function of (shape,
-        classes) that makes one.
-    admit, acquire
-        Which guesses are trained on, and what is asked for: a name, or a rule of one's own; None: what suits
-        the data.
-    iterations
-        Of the algorithm; None: what suits the data.
-    settings
-        Further fields of `deepbass.Config`, by name.
-    callbacks
-        `deepbass.Callback`s, which hear of every iteration and may stop.
-    random_state
-        An int makes it the same every time.
+    oracle : who answers, or None to ask nobody: a function of rows that returns labels, an array with a label for every
+        row, a mapping of rows to labels, or an object with ``ask(rows)``.
+    budget : labels in all, those that are given included, after which none is asked for; None: 300 more than are given.
+    classes : the labels that there are, where ``y`` does not show them all.
+    features : how a sample becomes what the network sees: see docs/features.md.
+    model : the network: auto, cnn, mlp, linear, a ``torch.nn.Module`` with dropout, or a function of (shape, classes)
+        that makes one.
+    admit, acquire : which guesses are trained on, and what is asked for: a name, or a rule of one's own; None: what
+        suits the data.
+    iterations : of the algorithm; None: what suits the data.
+    settings : further fields of `deepbass.Config`, by name.
+    callbacks : `deepbass.Callback`s, which hear of every iteration and may stop.
+    random_state : an int makes it the same every time.
 
     Attributes
     ----------
-    classes_
-        The labels that there are.
-    transduction_
-        A label for every row of ``X``: the one that is known, else the model's guess.
-    labeled_iter_
-        The iteration in which a row's label, or the guess in use, came to be trained on; 0 for labels that were
-        given, -1 for rows without either.
-    termination_condition_
-        Why it stopped.
-    n_iter_
-        How many iterations were made.
-    asked_
-        The rows that were asked for, in their order.
-    n_features_in_, feature_names_in_
-        Of arrays and data frames.
-    config_
-        All settings, as they were chosen.
+    classes_ : the labels that there are.
+    transduction_ : a label for every row of ``X``: the one that is known, else the model's guess.
+    labeled_iter_ : the iteration in which a row's label, or the guess in use, came to be trained on; 0 for labels that
+        were given, -1 for rows without either.
+    termination_condition_ : why it stopped.
+    n_iter_ : how many iterations were made.
+    asked_ : the rows that were asked for, in their order.
+    n_features_in_, feature_names_in_ : of arrays and data frames.
+    config_ : all settings, as they were chosen.
     """
 
     def __init__(
