@@ -34,7 +34,7 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 def test_every_block_says_what_it_is_in_and_so_is_checked() -> None:
     fences = [(page.name, fence) for page in PAGES for fence in _opened(page.read_text(encoding="utf-8"))]
-    assert {fence for _, fence in fences} <= {"python", "py", "toml", "bash", "text", ""}
+    assert {fence for _, fence in fences} <= {"python", "py", "toml", "bash", "text", "ini", ""}
     assert [page for page, fence in fences if fence == "py"] == ["features.md"]  # needs what is not installed here
 
 
