@@ -1,6 +1,7 @@
 # make demo   a first look: MNIST with 300 labels, a report at the end
 # make demo-photos, make demo-texts  the same with photographs (CIFAR-10) and with short messages (SMS spam)
 # make test   lint, types, import contracts and all tests
+# make docs   the documentation site, into build/site: open build/site/index.html
 # make check-js  the types of the page's JavaScript, with npm; part of make test where npm is
 # make test-lowest  the tests without a browser, with the lowest versions that pyproject.toml promises to work with
 # make test PYTHON=python3.13 VENV=.venv-3.13  all tests with another Python
@@ -23,7 +24,7 @@ BENCH_READY := $(BENCH)/.ready
 SOURCES := pyproject.toml constraints.txt hatch_build.py src/deepbass/__init__.py $(wildcard src/deepbass/learn/kernel/*pp)
 PYTHON_IS_NEW := $(PYTHON) -c 'import sys; sys.exit("deepbass needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 
-.PHONY: demo demo-photos demo-texts test test-lowest package-test check check-js bench bench-web bench-photos compare slow clean
+.PHONY: demo demo-photos demo-texts docs test test-lowest package-test check check-js bench bench-web bench-photos compare slow clean
 
 demo: $(READY)
 	$(BIN)/deepbass run mnist
@@ -33,6 +34,9 @@ demo-photos: $(READY)
 
 demo-texts: $(READY)
 	$(BIN)/deepbass run sms-spam
+
+docs: $(READY)
+	$(BIN)/zensical build --strict
 
 test: check
 	$(BIN)/pytest -n 2 --dist worksteal
@@ -81,7 +85,7 @@ slow: $(READY)
 	$(BIN)/python experiments/results_page.py
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(BENCH) node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(BENCH) build/site .cache node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(READY): $(SOURCES)
 	$(PYTHON_IS_NEW)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
 from deepbass.cli.output import Folder, Json, errors, print_json
 
 data_app = typer.Typer(help="Data sets known by name: list them, fetch them, find them.", no_args_is_help=True)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set, as deepbass data list tells them.")]
 
 
 @data_app.command("list")
@@ -26,7 +28,7 @@ def data_list(as_json: Json = False) -> None:
 
 
 @data_app.command("fetch")
-def data_fetch(name: str, folder: Folder = None, as_json: Json = False) -> None:
+def data_fetch(name: Name, folder: Folder = None, as_json: Json = False) -> None:
     """Get the files of a data set and check them against their known digests."""
     with errors(as_json):
         from deepbass.data import fetch
@@ -40,7 +42,7 @@ def data_fetch(name: str, folder: Folder = None, as_json: Json = False) -> None:
 
 
 @data_app.command("where")
-def data_where(name: str, folder: Folder = None, as_json: Json = False) -> None:
+def data_where(name: Name, folder: Folder = None, as_json: Json = False) -> None:
     """Tell where the files of a data set are, or would come from."""
     with errors(as_json):
         from deepbass.data import where

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from deepbass.label.project import Project
 
 people_app = typer.Typer(help="Who may log in to a project's page: add, remove, list.", no_args_is_help=True)
+Person = Annotated[str, typer.Argument(metavar="NAME", help="The name to log in with.")]
 
 
 @people_app.command("add")
 def people_add(
     path: ProjectDir,
-    name: Annotated[str, typer.Argument(metavar="NAME")],
+    name: Person,
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input, one line.")
     ] = False,
@@ -45,9 +46,7 @@ def people_add(
 
 
 @people_app.command("remove")
-def people_remove(
-    path: ProjectDir, name: Annotated[str, typer.Argument(metavar="NAME")], as_json: Json = False
-) -> None:
+def people_remove(path: ProjectDir, name: Person, as_json: Json = False) -> None:
     """Let somebody log in no more; their answers stay. The page must be closed."""
     with errors(as_json):
         from deepbass.label.clean_names import clean_name
