@@ -37,10 +37,15 @@ def typical(points: Points, count: int, rng: np.random.Generator) -> Ids:
     reduced = reduce(points[rows], DIMENSIONS, rng)
     many = min(count, MOST_CLUSTERS, len(rows))
     clusters = k_means(Unrolled(reduced, many, rng).along(many) if many <= MOST_UNROLLED else reduced, many, rng)
+    return rows[densest_of_each(reduced, clusters)[:count]]
+
+
+def densest_of_each(points: Points, clusters: Ids) -> Ids:
+    """Order rows: the densest of each cluster, large clusters first, then the next of each, and so on."""
     sizes = np.bincount(clusters)
-    queues = [by_density(reduced, np.flatnonzero(clusters == cluster)) for cluster in np.argsort(-sizes, kind="stable")]
+    queues = [by_density(points, np.flatnonzero(clusters == cluster)) for cluster in np.argsort(-sizes, kind="stable")]
     rounds = (queue[turn] for turn in range(int(sizes.max())) for queue in queues if turn < len(queue))
-    return rows[np.fromiter(rounds, dtype=np.int64)[:count]]
+    return np.fromiter(rounds, dtype=np.int64)
 
 
 def by_density(points: Points, members: Ids) -> Ids:
