@@ -55,3 +55,13 @@ def test_a_reduction_keeps_the_main_directions() -> None:
     reduced = reduce(flat, 3, np.random.default_rng(0))
     centred = flat - flat.mean(0)
     np.testing.assert_allclose(reduced @ reduced.T, centred @ centred.T, rtol=1e-2, atol=1)
+
+
+def test_a_curved_cluster_is_one() -> None:
+    rng = np.random.default_rng(0)
+    turn = rng.uniform(0, 2 * np.pi, 900)
+    ring = np.repeat([1.0, 6.0, 11.0], 300)  # three rings around one middle: no centre tells them apart
+    points = np.column_stack([ring * np.cos(turn), ring * np.sin(turn)]).astype(np.float32)
+    points += rng.normal(scale=0.1, size=points.shape).astype(np.float32)
+    chosen = typical(points, 3, np.random.default_rng(0))
+    assert sorted(ring[chosen]) == [1.0, 6.0, 11.0]

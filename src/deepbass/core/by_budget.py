@@ -20,7 +20,7 @@ from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Ids, Labels
 from deepbass.core.pool_places import Places
 from deepbass.core.samples import Samples
-from deepbass.core.typical import MOST_CLUSTERS, MOST_POINTS, Points, by_density, k_means
+from deepbass.core.typical import MOST_CLUSTERS, by_density, k_means
 
 TYPICAL_PER_CLASS = 5  # labels, as many as classes times this, that are typical ones
 _DOUBTFUL = 5  # times as many as wanted are drawn from
@@ -40,7 +40,7 @@ def by_budget(places: Places) -> Acquire:
             common = others[:0]
             if len(taken) < TYPICAL_PER_CLASS * labels.classes:
                 wanted = min(left, MOST_AT_A_TIME)
-                common = more_typical(places.points, np.union1d(taken, fair), others, wanted, rng)
+                common = more_typical(places, np.union1d(taken, fair), others, wanted, rng)
             rest = doubtful(belief, np.setdiff1d(others, common), left - len(common), rng)
             return mixed(fair, np.concatenate([common, rest]), rng)
 
@@ -77,24 +77,22 @@ def acquisition(config: Config, samples: Samples | None) -> Acquire:
     return PLACED[config.acquire](Places(samples, config.seed))
 
 
-def more_typical(points: Points, taken: Ids, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
+def more_typical(places: Places, taken: Ids, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
     """Ask for the densest sample of clusters that have fewest taken ones, large clusters first.
 
     There is a cluster for each that is taken or wanted.
     """
-    everybody = np.union1d(taken, askable)
-    if len(everybody) > MOST_POINTS:
-        everybody = np.union1d(taken, rng.choice(askable, MOST_POINTS, replace=False))
-    clusters = k_means(points[everybody], min(len(taken) + count, MOST_CLUSTERS, len(everybody)), rng)
+    some, points = places.some, places.points[places.some]
+    many = min(len(taken) + count, MOST_CLUSTERS, len(some))
+    clusters = k_means(places.unrolled.along(many), many, rng)
     sizes = np.bincount(clusters)
-    is_taken = np.isin(everybody, taken)
-    there = np.bincount(clusters[is_taken], minlength=len(sizes))
-    free = ~is_taken & np.isin(everybody, askable)
+    there = np.bincount(clusters[places.nearest_some(taken)], minlength=len(sizes))
+    free = np.isin(some, askable)
     chosen: list[int] = []
     for cluster in np.lexsort((-sizes, there)):
         members = np.flatnonzero((clusters == cluster) & free)
         if len(members) and len(chosen) < count:
-            chosen.append(int(everybody[by_density(points[everybody], members)[0]]))
+            chosen.append(int(some[by_density(points, members)[0]]))
     return np.array(chosen, dtype=np.int64)
 
 

@@ -68,6 +68,13 @@ def nearest(points_N_D: NDArray[np.float32], k: int) -> tuple[Ids, NDArray[np.fl
     return near_N_K, distance_N_K
 
 
+def balanced(graph: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Scale a graph so that who has many neighbours counts no more than who has few."""
+    degrees_N = np.asarray(graph.sum(1)).ravel()
+    scale_N = np.divide(1.0, np.sqrt(degrees_N), out=np.zeros(len(degrees_N)), where=degrees_N > 0)
+    return sparse.csr_matrix(sparse.diags(scale_N) @ graph @ sparse.diags(scale_N))
+
+
 def spread(
     graph: sparse.csr_matrix, ids: Ids, labels: Classes, classes: int, *, alpha: float = ALPHA, rounds: int = ROUNDS
 ) -> Floats:
@@ -76,9 +83,7 @@ def spread(
     Every class that is known has one unit to spread, whatever number of labels it has. Who is reached by none is in
     equal doubt about all classes.
     """
-    degrees_N = np.asarray(graph.sum(1)).ravel()
-    scale_N = np.divide(1.0, np.sqrt(degrees_N), out=np.zeros(len(degrees_N)), where=degrees_N > 0)
-    passed_on = sparse.diags(scale_N) @ graph @ sparse.diags(scale_N)
+    passed_on = balanced(graph)
     known_N_C = np.zeros((graph.shape[0], classes))
     known_N_C[ids, labels] = 1.0
     known_N_C /= np.maximum(known_N_C.sum(0), 1.0)

@@ -10,7 +10,8 @@ import numpy as np
 from deepbass.core.labels import Ids
 from deepbass.core.randomness import generator
 from deepbass.core.samples import Samples
-from deepbass.core.typical import DIMENSIONS, MOST_POINTS, Points, main_directions
+from deepbass.core.typical import DIMENSIONS, MOST_POINTS, Points, main_directions, squares
+from deepbass.core.unrolled import MOST_UNROLLED, Unrolled
 
 _BYTES = 1 << 28  # of samples that are read at a time
 _ROWS = 65_536  # whose sums are taken at a time
@@ -26,6 +27,26 @@ class Places:
     def points(self) -> Points:
         """One row per sample."""
         return placed(self._samples, DIMENSIONS, MOST_POINTS, generator(self._seed, 0, "places"))
+
+    @cached_property
+    def some(self) -> Ids:
+        """Samples that speak for the pool: all of a small one."""
+        rng = generator(self._seed, 0, "samples that speak for all")
+        count = len(self.points)
+        return np.arange(count) if count <= MOST_POINTS else np.sort(rng.choice(count, MOST_POINTS, replace=False))
+
+    @cached_property
+    def unrolled(self) -> Unrolled:
+        """These, along their neighbours."""
+        return Unrolled(self.points[self.some], MOST_UNROLLED, generator(self._seed, 0, "along neighbours"))
+
+    def nearest_some(self, ids: Ids) -> Ids:
+        """Find samples in `some`, by place: who is not there is where the nearest one is."""
+        places = np.minimum(np.searchsorted(self.some, ids), len(self.some) - 1)
+        outside = np.flatnonzero(self.some[places] != ids)
+        if len(outside):
+            places[outside] = squares(self.points[ids[outside]], self.points[self.some]).argmin(1)
+        return places
 
     @cached_property
     def group(self) -> Ids:

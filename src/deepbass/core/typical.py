@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deepbass.core.labels import Ids
 from deepbass.core.samples import Samples
-
-Points = NDArray[np.float32]
+from deepbass.core.unrolled import MOST_UNROLLED, Points, Unrolled
 
 MOST_POINTS = 20_000  # that are clustered: of a larger pool a random part
 MOST_CLUSTERS = 500  # more of them would be too small to tell what is typical
 DIMENSIONS = 64  # that the points are reduced to: what is beyond is mostly noise, and time
-_NEIGHBOURS = 20
+_NEIGHBOURS = 20  # that tell how dense it is around a sample
 _MOST_BYTES = 1 << 28  # of samples that are read
 _ROUNDS = 20
 
@@ -37,17 +35,23 @@ def typical(points: Points, count: int, rng: np.random.Generator) -> Ids:
     if len(rows) > MOST_POINTS:
         rows = np.sort(rng.choice(len(points), max(MOST_POINTS, count), replace=False))
     reduced = reduce(points[rows], DIMENSIONS, rng)
-    clusters = k_means(reduced, min(count, MOST_CLUSTERS, len(rows)), rng)
+    many = min(count, MOST_CLUSTERS, len(rows))
+    clusters = k_means(Unrolled(reduced, many, rng).along(many) if many <= MOST_UNROLLED else reduced, many, rng)
+    return rows[densest_of_each(reduced, clusters)[:count]]
+
+
+def densest_of_each(points: Points, clusters: Ids) -> Ids:
+    """Order rows: the densest of each cluster, large clusters first, then the next of each, and so on."""
     sizes = np.bincount(clusters)
-    queues = [by_density(reduced, np.flatnonzero(clusters == cluster)) for cluster in np.argsort(-sizes, kind="stable")]
+    queues = [by_density(points, np.flatnonzero(clusters == cluster)) for cluster in np.argsort(-sizes, kind="stable")]
     rounds = (queue[turn] for turn in range(int(sizes.max())) for queue in queues if turn < len(queue))
-    return rows[np.fromiter(rounds, dtype=np.int64)[:count]]
+    return np.fromiter(rounds, dtype=np.int64)
 
 
 def by_density(points: Points, members: Ids) -> Ids:
     """Order some rows by their mean distance to their nearest neighbours in it, nearest first."""
     inside = points[members]
-    distances = np.sort(_squares(inside, inside), axis=1)[:, 1 : _NEIGHBOURS + 1]  # without its own
+    distances = np.sort(squares(inside, inside), axis=1)[:, 1 : _NEIGHBOURS + 1]  # without its own
     spread = np.sqrt(distances).mean(1) if distances.shape[1] else np.zeros(len(members))
     return members[np.argsort(spread, kind="stable")]
 
@@ -77,7 +81,7 @@ def k_means(points: Points, clusters: int, rng: np.random.Generator) -> Ids:
     nearest = np.full(len(points), -1, dtype=np.int64)
     for _ in range(_ROUNDS):
         before = nearest
-        nearest = _squares(points, centres).argmin(1)
+        nearest = squares(points, centres).argmin(1)
         if np.array_equal(before, nearest):
             break
         sums = np.zeros_like(centres)
@@ -90,18 +94,18 @@ def k_means(points: Points, clusters: int, rng: np.random.Generator) -> Ids:
 def _plus_plus(points: Points, clusters: int, rng: np.random.Generator) -> list[int]:
     """Draw centres, each by its squared distance from those before."""
     chosen = [int(rng.integers(len(points)))]
-    far = _squares(points, points[chosen])[:, 0]
+    far = squares(points, points[chosen])[:, 0]
     while len(chosen) < clusters:
         total = float(far.sum())
         if total <= 0:  # all others are copies of what was chosen
             break
         chosen.append(int(np.searchsorted(np.cumsum(far, dtype=np.float64), rng.uniform(0, total))))
         chosen[-1] = min(chosen[-1], len(points) - 1)
-        far = np.minimum(far, _squares(points, points[chosen[-1:]])[:, 0])
+        far = np.minimum(far, squares(points, points[chosen[-1:]])[:, 0])
     return chosen
 
 
-def _squares(points: Points, others: Points) -> Points:
+def squares(points: Points, others: Points) -> Points:
     """Compute squared distances, as many rows at a time as fit; rounding never makes one negative."""
     products = points @ others.T
     squares: Points = (points**2).sum(1)[:, None] - 2 * products + (others**2).sum(1)[None, :]

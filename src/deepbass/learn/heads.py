@@ -18,11 +18,11 @@ from torch import Tensor, nn
 from deepbass.core.labels import Classes
 
 # Strengths of the penalty that are tried: C as scikit-learn counts it, for features whose mean square length is 1.
-STRENGTHS = tuple(float(10.0 ** (half / 2)) for half in range(-3, 9))
+STRENGTHS = tuple(float(10.0 ** (quarter / 4)) for quarter in range(-6, 17))
 FOLDS = 5
 MOST_FOR_CHOICE = 1000  # labels that take part in choosing: more of them hardly move the choice, and cost time
 _SURE = 1000  # labels from which on the number of right answers alone decides
-_PATIENCE = 2  # strengths in a row that were worse than the best, after which weaker penalties are not tried
+_PATIENCE = 4  # strengths in a row that were worse than the best, after which weaker penalties are not tried
 
 
 class LinearHead(nn.Module):
