@@ -20,7 +20,7 @@ from deepbass.core.belief import Belief
 from deepbass.core.config import OWN, RunSettings
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.labels import Answers, Ids, Labels
-from deepbass.core.own_rules import History
+from deepbass.core.stop import History
 from deepbass.store.names import MODEL_FILE, RUN_FILE
 
 TINY: dict[str, Any] = {

@@ -22,8 +22,8 @@ from deepbass.cli import app
 from deepbass.core.config import OWN
 from deepbass.core.errors import ConfigError, DeepBassError
 from deepbass.core.labels import Ids, Labels
-from deepbass.core.own_rules import History
 from deepbass.core.samples import Samples
+from deepbass.core.stop import History
 from deepbass.store.names import RUN_FILE
 from tests.runs.small_runs import call, everything, run_words
 

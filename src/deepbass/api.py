@@ -24,9 +24,9 @@ from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.loop import Oracle
 from deepbass.core.own_model import check_named
 from deepbass.core.own_parts import names_of, parts_of
-from deepbass.core.own_rules import StopRule
 from deepbass.core.presets import AUTO, suited
 from deepbass.core.row_map import RowMap, StartRule
+from deepbass.core.stop import StopRule
 from deepbass.data.catalogue import NAMED
 from deepbass.data.dataset_samples import HasItems, is_dataset, labels_of_dataset
 from deepbass.data.featurised import Featurise

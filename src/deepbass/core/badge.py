@@ -15,7 +15,8 @@ from deepbass.core.acquire import Acquire, Acquisition
 from deepbass.core.belief import Belief
 from deepbass.core.labels import Ids, Labels
 from deepbass.core.pool_places import Places
-from deepbass.core.typical import MOST_POINTS, Points
+from deepbass.core.typical import MOST_POINTS
+from deepbass.core.unrolled import Points
 
 Rows = NDArray[np.float64]
 
