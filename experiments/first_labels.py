@@ -19,8 +19,8 @@ import numpy as np
 from deepbass.core.config import Config
 from deepbass.core.graph import neighbour_graph, spread
 from deepbass.core.labels import Ids
-from deepbass.core.typical import DIMENSIONS, Points, densest_of_each, k_means, reduce
-from deepbass.core.unrolled import Unrolled
+from deepbass.core.typical import DIMENSIONS, densest_of_each, k_means, reduce
+from deepbass.core.unrolled import Points, Unrolled
 from deepbass.data.load import load
 from deepbass.files import replace_file
 from deepbass.runs.featurise import Featuriser

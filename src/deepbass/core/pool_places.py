@@ -10,8 +10,8 @@ import numpy as np
 from deepbass.core.labels import Ids
 from deepbass.core.randomness import generator
 from deepbass.core.samples import Samples
-from deepbass.core.typical import DIMENSIONS, MOST_POINTS, Points, main_directions, squares
-from deepbass.core.unrolled import MOST_UNROLLED, Unrolled
+from deepbass.core.typical import DIMENSIONS, MOST_POINTS, main_directions, squares
+from deepbass.core.unrolled import MOST_UNROLLED, Points, Unrolled
 
 _BYTES = 1 << 28  # of samples that are read at a time
 _ROWS = 65_536  # whose sums are taken at a time
