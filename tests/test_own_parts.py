@@ -97,7 +97,7 @@ def test_a_policy_of_another_package_is_named_on_the_command_line_and_named_agai
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     assert deepbass.resume(out, acquire="evenly").ended == "3 iterations done"
     assert everything(out) == before
-    with pytest.raises(ConfigError, match=r"Did you mean 'evenly'\? Choose one of: .*by-budget, evenly, or name"):
+    with pytest.raises(ConfigError, match=r"Did you mean 'evenly'\? Choose one of: .*, evenly, or name"):
         deepbass.Config(acquire="evenlie")
     twin = tmp_path / "site" / "twin-1.dist-info"
     twin.mkdir()
