@@ -32,7 +32,7 @@ class WarmProcess:
         self._process = _CONTEXT.Process(
             # by path: the child cannot import tests
             target=runpy.run_path,
-            args=(str(_CHILD), {"ORDER": (words[2:], str(self._out), str(self._err), largest)}),
+            args=(str(_CHILD), {"ORDER": (words[2:], dict(os.environ), str(self._out), str(self._err), largest)}),
             daemon=True,
         )
         self._process.start()

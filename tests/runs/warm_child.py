@@ -7,11 +7,13 @@ import resource
 import runpy
 import sys
 
-ORDER: tuple[list[str], str, str, int | None] = globals()["ORDER"]  # set by who runs this file
+ORDER: tuple[list[str], dict[str, str], str, str, int | None] = globals()["ORDER"]  # set by who runs this file
 
 
-def become(words: list[str], out: str, err: str, largest: int | None) -> None:
-    """Be ``python -m`` with these words."""
+def become(words: list[str], environment: dict[str, str], out: str, err: str, largest: int | None) -> None:
+    """Be ``python -m`` with these words, in the environment of the test."""
+    os.environ.clear()
+    os.environ.update(environment)
     for number, path in ((1, out), (2, err)):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
     os.dup2(os.pipe()[0], 0)  # nobody writes to it, and it does not end
