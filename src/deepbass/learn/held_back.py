@@ -83,15 +83,16 @@ class HeldBack:
         return Evidence("pseudo-labels", int(counts.sum()), float(right.sum()), float(plain.sum()), weight)
 
     def temperature(self, labels: Labels) -> float:
-        """Find what to divide the logits of the network that is used by, so that it is as sure as it is right.
+        """Find what to divide the logits of the network that is used by, so that it is no surer than it is right.
 
-        1 until there is evidence to the contrary; what was asked because the network was in doubt has no say.
+        1 until there is evidence to the contrary; what was asked because the network was in doubt has no say. It is
+        never made surer than it is: a few labels that are all predicted right say little of how sure one may be.
         """
         counts = self._fair(labels)
         answers = labels.answer[self._rows[counts, 0]]
         if len(answers) < _TELLING:
             return 1.0
-        return temperature(self._logits[counts, int(self.off)], answers, np.ones(len(answers)))
+        return max(1.0, temperature(self._logits[counts, int(self.off)], answers, np.ones(len(answers))))
 
     def _fair(self, labels: Labels) -> NDArray[np.bool_]:
         """Tell which rows count: of labels that nobody chose by what a network thinks."""

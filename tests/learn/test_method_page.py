@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("script", ["pixels", "batches", "stop_rules", "first_labels"])
+@pytest.mark.parametrize("script", ["pixels", "batches", "stop_rules", "calibration", "page_learner", "first_labels"])
 def test_the_table_of_the_page_is_that_of_the_result_file(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "experiments"))
     module = importlib.import_module(script)
