@@ -108,7 +108,7 @@ def test_a_stop_rule_of_ones_own_ends_the_run_and_the_report_says_so(tmp_path: P
     assert (result.ended, len(result.history)) == ("ten labels are enough", 2)
     page = deepbass.write_report(str(tmp_path / "run"))
     text = page.read_text().replace("\N{NO-BREAK SPACE}", " ")
-    assert "Finished after 1 iteration." in text
+    assert "Finished after 1 iteration: ten labels are enough." in text
     assert "deepbass resume" not in text
 
 
