@@ -28,7 +28,6 @@ _ON_FEATURES: dict[str, Any] = {
     "ask_every": 1,
     "acquire": BY_BUDGET,
     "admit": WEIGHED,
-    "stop": "settled",
     "passes_pool": 0,
     "passes_known": 0,
 }
@@ -100,12 +99,14 @@ def _spending(settings: dict[str, Any], budget: int | None) -> dict[str, Any]:
 
 
 def on_features(samples: int, budget: int | None, initial: int | None, at_a_time: int | None) -> dict[str, Any]:
-    """Fit the settings for features to the labels that may be had."""
+    """Fit the settings for features to the labels that may be had; a budget that was named is spent."""
+    stop = "settled" if budget is None else "iterations"
     budget = min(budget or max(_LABELS, initial or 0), samples)
     initial = min(initial or _FIRST_ON_FEATURES, budget)
     at_a_time = at_a_time or max(10, -(-(budget - initial) // _MOST_ASKINGS))
     return {
         **_ON_FEATURES,
+        "stop": stop,
         "budget": budget,
         "initial": initial,
         "ask_count": at_a_time,
