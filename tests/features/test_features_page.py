@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,3 +49,11 @@ def test_what_the_page_says_of_people_who_wait_is_in_the_result_file() -> None:
         f"after {found['first_model_seconds']:.0f} s, all features after {found['all_features_seconds']:.0f} s" in page
     )
     assert f"after {known['p50']} s (median; {known['p100']} s at most)" in page
+
+
+def test_what_the_page_says_of_fine_tuning_is_in_the_result_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "experiments"))
+    import fine_tune
+
+    page = (ROOT / "docs" / "features.md").read_text(encoding="utf-8")
+    assert fine_tune.table(json.loads(fine_tune.RESULTS.read_text(encoding="utf-8"))) in page
