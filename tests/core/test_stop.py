@@ -15,7 +15,8 @@ import deepbass
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Answers, Labels
-from deepbass.core.loop import State, after
+from deepbass.core.loop import Method, State, after
+from deepbass.core.need import EVERYTHING
 from deepbass.core.presets import preset
 from deepbass.core.stop import SPAN, below_target, disagreement, gaining_little, is_still, settled, stopping
 from deepbass.report.facts import read_facts
@@ -122,7 +123,7 @@ def _blobs() -> tuple[Any, Any]:
 
 def test_killed_and_resumed_a_run_stops_at_the_same_place(tmp_path: Path) -> None:
     X, y = _blobs()
-    settings: dict[str, Any] = {"budget": 200, "ask_count": 25, "admit": "none", "device": "cpu"}
+    settings: dict[str, Any] = {"budget": 200, "ask_count": 25, "admit": "none", "stop": "settled", "device": "cpu"}
     whole = deepbass.run(X, y, out=tmp_path / "whole", **settings)
     assert whole.ended is not None and whole.ended.startswith("predictions have settled")
     done = len(whole.history) - 1
@@ -145,3 +146,10 @@ def _break_at(iteration: int) -> Callable[[int, Any], None]:
 
 def test_the_paper_never_stops_early() -> None:
     assert Config.of(preset("paper", "mnist")).stop == "iterations"
+
+
+def test_who_stops_by_the_gain_has_every_pass_made() -> None:
+    labels = Labels.none(10, 2)
+    for stop in ("iterations", "gain"):
+        need = Method.of(Config(stop=stop)).need(labels, 0.1, 1)
+        assert (need is EVERYTHING) == (stop == "gain")

@@ -49,7 +49,7 @@ def test_a_run_trains_the_block_is_resumed_to_the_same_bits_and_predicts(tmp_pat
     X, y = colours(24)
     settings: dict[str, Any] = {
         "initial": 14, "iterations": 2, "ask_count": 2, "ask_every": 1, "initial_epochs": 2, "copies": 2, "l2": 0.0,
-        "learning_rate": 1e-4, "passes_pool": 2, "passes_known": 2, "admit": "none", "device": "cpu", **NAMES,
+        "learning_rate": 3e-4, "passes_pool": 2, "passes_known": 2, "admit": "none", "device": "cpu", **NAMES,
     }  # fmt: skip
     whole = deepbass.run(X, y, out=tmp_path / "whole", **settings)
 

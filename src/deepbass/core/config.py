@@ -53,7 +53,11 @@ _MEANT = {
     "n_jobs": "threads are torch's: torch.set_num_threads, or OMP_NUM_THREADS",
     "verbose": "pass watch=deepbass.Watch(on_metrics=...) to look on",
 }
-BY_BUDGET, WEIGHED = "by-budget", "weighed"  # an acquisition and an admission that others ask for by name
+BY_BUDGET, WEIGHED, GAIN = (
+    "by-budget",
+    "weighed",
+    "gain",
+)  # parts that others ask for by name
 MOST_PASSES = 65_535  # votes are counted in 16 bits
 
 
@@ -178,7 +182,7 @@ class Config:
             "iterations": "after `iterations`",
             "budget": "as soon as every label that may be asked for was",
             "settled": "when the last 50 labels or more changed next to no prediction of the pool",
-            "gain": "when 50 more labels are expected to lower the error by less than 0.25 points",
+            GAIN: "when 50 more labels are expected to lower the error by less than 0.25 points",
             "target": "when labels that were kept back show an error below `target_error`",
         },
         code=True,

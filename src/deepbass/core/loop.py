@@ -10,7 +10,7 @@ from deepbass.core.acquire import Acquire
 from deepbass.core.admit import Admit, admission
 from deepbass.core.belief import Belief
 from deepbass.core.by_budget import acquisition
-from deepbass.core.config import Config
+from deepbass.core.config import GAIN, Config
 from deepbass.core.labels import NO_ANSWERS, NO_IDS, Answers, Classes, Ids, Labels
 from deepbass.core.need import EVERYTHING, GUESSES, Need
 from deepbass.core.own_parts import check_built_in
@@ -100,7 +100,7 @@ class Method:
 
     def need(self, labels: Labels, threshold: float, count: int) -> Need:
         """Tell what the belief about the pool will be used for: to admit, and to ask for ``count`` labels."""
-        if not self.config.early_exit:
+        if not self.config.early_exit or self.config.stop == GAIN:  # that rule looks at every probability
             return EVERYTHING
         return self.admit.need(threshold, labels) & (self.acquire.need(labels.askable, count) if count else GUESSES)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from deepbass.core.belief import Floats
-from deepbass.core.config import Config
+from deepbass.core.config import GAIN, Config
 from deepbass.core.error_law import Estimate, scored, shown_below
 from deepbass.core.labels import Classes
 from deepbass.core.loop import State, Stop
@@ -115,7 +115,7 @@ def below_target(target: float) -> StopRule:
 STOP: dict[str, Callable[[float | None], StopRule]] = {
     # every entry takes the configured target, so that no caller has to know which rule needs it
     "settled": settled,
-    "gain": lambda target: gaining_little(),
+    GAIN: lambda target: gaining_little(),
     "target": lambda target: below_target(target or 0.0),
 }
 
