@@ -9,13 +9,12 @@ computed again.
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from deepbass.core.quality import Quality
 from deepbass.learn.teacher import TeacherLearner
+from fill_in import fill_in
 from training_parts import train, training_part
 
 RESULTS = Path(__file__).parent.parent / "results" / "calibration.json"
@@ -28,9 +27,9 @@ LIGHT: dict[str, Any] = {
 }  # a minute or two
 
 
-def measured(name: str, seed: int) -> dict[str, Any]:
+def measured(name: str, seed: int, folder: Path | None) -> dict[str, Any]:
     """Train, and judge the same network with its temperature and without."""
-    data = training_part(name, seed)
+    data = training_part(name, seed, folder=folder)
     learner, _ = train(data, seed, budget=LABELS, initial=50, iterations=ITERATIONS, **LIGHT)
     assert isinstance(learner, TeacherLearner)
     heat, found = learner.temperature, {}
@@ -55,22 +54,5 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Run what is missing, and show the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", nargs="*", default=ALL)
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--table", action="store_true", help="show what is there, and run nothing")
-    args = parser.parse_args()
-    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for seed in range(0 if args.table else args.seeds):
-        for name in args.data:
-            runs = found.setdefault(name, {})
-            if str(seed) not in runs:
-                runs[str(seed)] = measured(name, seed)
-                RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-    print(table(found))
-
-
 if __name__ == "__main__":
-    main()
+    fill_in(__doc__, RESULTS, ALL, 1, measured, table)

@@ -10,8 +10,6 @@ results/page-learner.json, a run at a time: what is there already is not compute
 
 from __future__ import annotations
 
-import argparse
-import json
 import tempfile
 import time
 from contextlib import closing, suppress
@@ -34,6 +32,7 @@ from deepbass.store.names import RANKING_FILE
 from deepbass.store.rundir import RunDir
 from deepbass.trainer.status_writer import StatusWriter
 from deepbass.trainer.trainer import Trainer
+from fill_in import fill_in
 
 RESULTS = Path(__file__).parent.parent / "results" / "page-learner.json"
 LEARNERS: dict[str, dict[str, Any]] = {"paper": {"model": "cnn"}, "teacher": {"model": "small-cnn"}}
@@ -106,9 +105,9 @@ class Person:
             return Ranking.unpack(run_dir.checkpoints.load(max(steps)).files[RANKING_FILE])
 
 
-def measured(learner: str, seed: int) -> dict[str, Any]:
+def measured(learner: str, seed: int, files: Path | None) -> dict[str, Any]:
     """Let a person label with a learner beside."""
-    data = load("mnist", Config(features="pixels"))
+    data = load("mnist", Config(features="pixels"), folder=files)
     rows = np.random.default_rng(seed).permutation(len(data.truth))[: POOL + JUDGED_BY]
     pictures, truth = np.round(data.pool.read(rows) * 256).astype(np.uint8), data.truth[rows]
     with tempfile.TemporaryDirectory() as folder:
@@ -138,22 +137,5 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Run what is missing, and show the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("learners", nargs="*", default=list(LEARNERS))
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--table", action="store_true", help="show what is there, and run nothing")
-    args = parser.parse_args()
-    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for seed in range(0 if args.table else args.seeds):
-        for learner in args.learners:
-            runs = found.setdefault(learner, {})
-            if str(seed) not in runs:
-                runs[str(seed)] = measured(learner, seed)
-                RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-    print(table(found))
-
-
 if __name__ == "__main__":
-    main()
+    fill_in(__doc__, RESULTS, list(LEARNERS), 1, measured, table)

@@ -10,14 +10,13 @@ named data sets lie.
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from deepbass.core import stop
+from fill_in import fill_in
 from training_parts import simulate, training_part
 
 RESULTS = Path(__file__).parent.parent / "results" / "stop.json"
@@ -61,22 +60,5 @@ def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
-def main() -> None:
-    """Run what is missing, and show the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", nargs="*", default=ALL)
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--table", action="store_true", help="show what is there, and run nothing")
-    args = parser.parse_args()
-    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for seed in range(0 if args.table else SEEDS):
-        for name in args.data:
-            runs = found.setdefault(name, {})
-            if str(seed) not in runs:
-                runs[str(seed)] = measured(name, seed, args.folder)
-                RESULTS.write_text(json.dumps(found) + "\n")
-    print(table(found))
-
-
 if __name__ == "__main__":
-    main()
+    fill_in(__doc__, RESULTS, ALL, SEEDS, measured, table)
