@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import load_digits
 from torch import nn
 
 from deepbass import Session
@@ -178,3 +179,13 @@ def test_wrong_calls_say_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "other" / "notes.txt").write_text("mine")
     with pytest.raises(StoreError, match="no earlier export"):
         session.save(tmp_path / "other")
+
+
+def test_of_pictures_it_learns_in_a_round_what_it_was_taught() -> None:
+    X, digits = load_digits(return_X_y=True)
+    pictures, names = X[:1000].reshape(-1, 1, 8, 8) / 16, digits[:1000].astype(str)
+    session = Session(pictures[:400], classes=[str(class_) for class_ in range(10)])
+    for _ in range(4):
+        rows = session.ask(8)
+        session.teach(rows, names[rows])
+    assert (np.asarray(session.predict(pictures[400:])) == names[400:]).mean() > 0.75  # of 32 labels

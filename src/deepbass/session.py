@@ -16,6 +16,8 @@ from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.label_names import NO_LABEL, LabelNames, is_no_label, name_of_label
 from deepbass.core.labels import UNKNOWN, Answers, Ids
 from deepbass.core.own_parts import PARTS, names_of, parts_of
+from deepbass.core.presets import for_pixels, on_page
+from deepbass.data.load import PIXELS
 from deepbass.exchange.model_folder import fill_model_folder
 from deepbass.exchange.targets import new_folder
 from deepbass.learn.own_network import Networks
@@ -27,6 +29,7 @@ from deepbass.runs.stepwise import Stepwise, unknown_of
 from deepbass.store.names import SESSION_FILE
 
 Label = str | int | float | bool
+_ROUND = 5  # iterations of training after a round of answers, for a network that learns from pictures
 
 
 class Session:
@@ -63,6 +66,8 @@ class Session:
         chosen: dict[str, Any] = {**settings, "seed": seed, **names_of(parts)}
         if not (isinstance(model, str) and model == "auto"):
             chosen |= names_of({"model": model})
+        if seen.features == PIXELS and for_pixels(seen.pool.shape, chosen):  # as on the page, people wait for it
+            chosen = {**on_page(seen.pool.shape), "ask_every": _ROUND, **chosen}
         config = settings_for(seen, chosen)
         own = parts_of(config, parts)
         self._step = Stepwise(seen, config, len(self._labels), Networks(model, seen.pool.shape), own)
