@@ -22,7 +22,7 @@ from deepbass.compare.plan import (
 )
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DataError
-from deepbass.core.presets import AUTO
+from deepbass.core.presets import AUTO, suited
 from deepbass.runs.configure import configure
 from tests.compare.made_up import comparison
 
@@ -50,6 +50,14 @@ def test_no_method_is_given_more_labels_than_it_is_said_to_have(name: str, label
     assert (config.dropout == 0.2) == (name != "paper")
     if name == "paper":
         assert config.features == "words"  # the same as all others see
+
+
+@pytest.mark.parametrize("labels", [10, 200, 1_000, 4_000])
+def test_the_plain_network_sees_its_labels_as_often_as_is_said_whatever_the_default_does(labels: int) -> None:
+    made = run_settings(METHODS["supervised"], labels, "pictures.npz", {"seed": 0}, "pixels")
+    config = configure("pictures.npz", AUTO, suited("pixels", (1, 28, 28), 12_000, made), made)
+    assert config.teacher  # the network and the views of the default
+    assert config.initial * config.copies * config.initial_epochs == min(2_000 * labels, max(400_000, 200 * labels))
 
 
 def test_the_preset_auto_takes_any_budget() -> None:

@@ -46,7 +46,7 @@ class ComparedMethod:
 
 def _supervised(labels: int, given: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     epochs = min(_MOST_EPOCHS, max(_FEWEST_EPOCHS, _PRESENTATIONS // (_COPIES * labels)))
-    return {"initial_epochs": epochs, **_on_labels_alone(labels, given, data)}
+    return {"initial_epochs": epochs, "copies": _COPIES, **_on_labels_alone(labels, given, data)}
 
 
 def _all_labels(labels: int, given: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
