@@ -18,19 +18,6 @@ ROOT = Path(__file__).parents[1]
 PAGE, IMAGES, README = ROOT / "docs" / "results.md", ROOT / "docs" / "images", ROOT / "README.md"
 PAPER = ROOT / "results" / "paper"
 
-_QUICK = """
-## The quick preset
-
-Another thing than the quick tier above: the settings of `deepbass run mnist --preset quick`, from 100 labels to 300,
-by `python experiments/quick_preset.py`. The settings take about the same work, from many iterations over few samples to
-few iterations over many. One run each does not tell them apart: a curve moves by half a point from one iteration to
-the next, and most still rise at the end. The preset has 12,000 samples because the run with 90 iterations came out
-best, which may be chance; it was then given 100, so that questions come evenly to the end.
-
-| setting | accuracy | lowest and highest | runs |
-|---|---|---|---|
-"""
-
 
 def page(images: Path = IMAGES) -> str:
     """Make the text of the page, and its figures in a folder."""
@@ -40,10 +27,7 @@ def page(images: Path = IMAGES) -> str:
         .rstrip("\n")
         .format(**_toy(), **_augmentation(), **mnist_numbers.all_of_them())
     )
-    lines = [notes, "\n", _QUICK]
-    for name, ours in sorted(_by_name("quick-preset.json").items(), key=lambda item: -statistics.mean(item[1])):
-        lines.append(f"| {name} | {statistics.mean(ours):.2f} | {min(ours):.2f} to {max(ours):.2f} | {len(ours)} |\n")
-    return "".join(lines)
+    return f"{notes}\n"
 
 
 def readme(before: str) -> str:

@@ -64,7 +64,7 @@ def test_a_configuration_can_be_passed_and_settings_go_above_it(tmp_path: Path) 
 
 def test_a_configuration_and_a_preset_do_not_go_together(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="leave one out"):
-        deepbass.run("toy", config=deepbass.Config(), preset="quick", out=tmp_path / "run")
+        deepbass.run("toy", config=deepbass.Config(), preset="paper", out=tmp_path / "run")
     misspelt: Any = {"iteration": 3}
     with pytest.raises(ConfigError, match="Did you mean 'iterations'"):
         deepbass.run("toy", out=tmp_path / "run", **misspelt)

@@ -129,7 +129,7 @@ def test_a_run_ends_with_its_accuracy_its_report_and_one_json_object(tmp_path: P
 def test_options_win_over_the_file_and_the_file_over_the_preset(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     lines = [f"{name} = {json.dumps(value)}" for name, value in SMALL.items()]
-    file.write_text("\n".join(['data = "toy"', 'preset = "quick"', "seed = 5", *lines, "learning_rate = 0.002"]))
+    file.write_text("\n".join(['data = "toy"', 'preset = "paper"', "seed = 5", *lines, "learning_rate = 0.002"]))
     code, said = invoke("run", "--config", file, "--iterations", 2, "--out", tmp_path / "run", "--set", "l2=0.0")
     assert code == 0, said
     config = json.loads((tmp_path / "run" / RUN_FILE).read_text())["config"]
@@ -247,7 +247,7 @@ WRONG_CALLS: dict[str, tuple[BadInput, str]] = {
     "unknown data": (lambda tmp: ["run", "mnits"], "Did you mean 'mnist'"),
     "unknown policy": (lambda tmp: ["run", "toy", "--acquire", "bold"], "Did you mean 'bald'"),
     "unknown admission": (lambda tmp: ["run", "toy", "--admit", "stepwise"], "Did you mean 'step-wise'"),
-    "unknown preset": (lambda tmp: ["run", "toy", "--preset", "fast"], "paper, quick"),
+    "unknown preset": (lambda tmp: ["run", "toy", "--preset", "fast"], "auto, paper"),
     "unknown device": (lambda tmp: ["run", "toy", "--device", "tpu"], "auto, cpu, cuda, mps"),
     "absent device": (lambda tmp: ["run", "toy", "--device", "mps"], "not available here"),
     "unknown model": (lambda tmp: ["run", "toy", "--model", "vgg"], "auto, cnn, small-cnn, mlp"),

@@ -276,7 +276,7 @@ def comparison_plan(folder: Path) -> Kind:
 def settings(folder: Path) -> Kind:
     path = folder / "run.toml"
     whole = (
-        b'data = "toy"\npreset = "quick"\niterations = 5\nlearning_rate = 1e-3\nvalidation = "20%"\nmodel = "a.py:f"\n'
+        b'data = "toy"\npreset = "paper"\niterations = 5\nlearning_rate = 1e-3\nvalidation = "20%"\nmodel = "a.py:f"\n'
     )
 
     def read() -> None:

@@ -31,9 +31,7 @@ def run(
         typer.Argument(metavar="DATA", help="toy, digits, mnist, fashion-mnist, or a path to your own data."),
     ] = None,
     *,
-    preset: Annotated[
-        str | None, typer.Option(help="auto: what suits the data. paper: its setting. quick: minutes instead of hours.")
-    ] = None,
+    preset: Annotated[str | None, typer.Option(help="auto: what suits the data. paper: its setting.")] = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a TOML file; options given here win.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting as name=value, as in --set learning_rate=0.0005.")

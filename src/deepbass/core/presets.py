@@ -1,4 +1,4 @@
-"""Named settings: the paper's, to the letter, a quick one for a first look, and what suits the data at hand."""
+"""Named settings: the paper's, to the letter, and what suits the data at hand."""
 
 from __future__ import annotations
 
@@ -10,16 +10,6 @@ from deepbass.core.config import BY_BUDGET, WEIGHED, Config, one_of
 # What differs from Config's defaults, which are the paper's MNIST experiment.
 _PAPER: dict[str, dict[str, Any]] = {
     "toy": {"initial": 8, "iterations": 72, "ask_count": 2, "ask_every": 2, "admit": "step-wise"},
-}
-
-# Chosen by experiments/quick_preset.py; docs/method.md says what it trades away.
-_QUICK: dict[str, Any] = {
-    "pool": 12_000,
-    "iterations": 100,
-    "ask_every": 5,
-    "passes_pool": 3,
-    "passes_known": 20,
-    "initial_epochs": 50,
 }
 
 # For computed features: typical samples first, then doubtful ones; the pool teaches as far as evidence bears it out.
@@ -35,7 +25,7 @@ _FIRST_ON_FEATURES = 10  # labels: what follows hangs on which classes they show
 _MOST_ASKINGS = 30  # iterations in which labels are asked for: with larger budgets more at a time
 
 AUTO = "auto"  # the paper's settings, and on features and pictures others
-PRESETS = (AUTO, "paper", "quick")
+PRESETS = (AUTO, "paper")
 
 _LABELS = 300  # in all, where no budget is given
 
@@ -68,7 +58,7 @@ def preset(name: str, data: str, budget: int | None = None) -> dict[str, Any]:
     paper = _PAPER.get(data, {})
     if name == AUTO:
         return _spending(paper, budget)
-    return {"features": "pixels", **(_QUICK if name == "quick" else {}), **paper}
+    return {"features": "pixels", **paper}
 
 
 def suited(features: str, shape: tuple[int, ...], samples: int, given: Mapping[str, Any]) -> dict[str, Any]:
