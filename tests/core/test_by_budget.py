@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deepbass.core.belief import Belief, BeliefSum
-from deepbass.core.by_budget import TYPICAL_PER_CLASS, acquisition, by_budget, fair_share
+from deepbass.core.by_budget import TYPICAL_PER_CLASS, acquisition, by_budget, fair_share, typical_share
 from deepbass.core.config import BY_BUDGET, Config
 from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Answers, Labels
@@ -38,9 +38,25 @@ def test_few_labels_ask_for_clusters_that_have_none() -> None:
     assert {1, 2, 3} <= set(of[chosen])  # the doubts, which point to the first cluster, do not matter yet
 
 
-def test_many_labels_ask_for_doubts_and_one_in_ten_at_random() -> None:
+def test_a_model_that_is_unsure_of_the_pool_asks_for_typical_samples_however_many_labels_it_has() -> None:
+    points, of = blobs([100, 80, 60, 40])
+    first = np.flatnonzero(of == 0)[: 2 * TYPICAL_PER_CLASS + 10]
+    labels = known(len(points), first)
+    doubts = np.where(of == 0, 0.0, 0.2)  # all of them, and most about the first cluster
+    unsure = np.concatenate([asked(points, labels, doubts, 6, seed) for seed in range(5)])
+    assert {1, 2, 3} <= set(of[unsure])
+    sure = np.concatenate([asked(points, labels, np.where(of == 0, 0.6, 0.95), 6, seed) for seed in range(5)])
+    assert (of[sure] == 0).mean() > 0.8
+
+
+def test_the_share_of_typical_samples_falls_as_the_model_becomes_sure() -> None:
+    shares = [typical_share(believing(np.full(10, lead))) for lead in (0.0, 0.4, 0.6, 0.8, 1.0)]
+    assert shares == pytest.approx([1.0, 1.0, 0.5, 0.0, 0.0])
+
+
+def test_many_labels_of_a_sure_model_ask_for_doubts_and_one_in_ten_at_random() -> None:
     points, _ = blobs([1000])
-    margins = np.random.default_rng(1).permutation(1000) / 1000
+    margins = 0.8 + np.random.default_rng(1).permutation(1000) / 5000
     labels = known(1000, np.arange(TYPICAL_PER_CLASS * 2))
     doubtful = np.concatenate([asked(points, labels, margins, 10, seed) for seed in range(40)])
     inside = np.isin(doubtful, labels.askable[np.argsort(margins[labels.askable])[:50]])

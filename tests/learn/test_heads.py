@@ -43,7 +43,7 @@ def test_a_penalty_is_strong_where_features_mislead_and_weak_where_they_tell() -
 
     def chosen(X: np.ndarray) -> float:
         scaled = torch.from_numpy(X / np.sqrt((X**2).sum(1).mean())).double()
-        return choose_strength(scaled, torch.from_numpy(y), 3, np.random.default_rng(0))
+        return choose_strength(scaled, torch.from_numpy(y), 3, np.random.default_rng(0)).strength
 
     assert chosen(noise) == STRENGTHS[0]
     assert chosen(told) >= 10
@@ -95,6 +95,35 @@ def test_it_learns_keeps_uncertainty_and_goes_on_bit_for_bit() -> None:
         each.train(more, epochs=1, copies=20, seed=6)
     assert first.state() == second.state()
     assert int(first.model.chosen_with) == 60  # one label more is no reason to choose again
+
+
+@pytest.mark.parametrize("units", [True, False])
+def test_known_labels_tell_whether_columns_have_units_of_their_own(units: bool) -> None:
+    told, y = clouds(600, 5, 3, 2.0)
+    rng = np.random.default_rng(3)
+    noise = rng.normal(size=(600, 60)).astype(np.float32)
+    # what tells the classes apart is small beside one column of noise; or large beside many, as in an embedding
+    X = np.hstack([told, 300 * noise[:, :1]]) if units else np.hstack([told, 0.1 * noise])
+    settings = config(features="pixels", model="linear", admit="weighed")
+    pool = Pool(X, "train")
+
+    def learner() -> HeadLearner:
+        made = learner_for(build(settings, X.shape[1:], 3), pool, 3, settings)
+        assert isinstance(made, HeadLearner)
+        return made
+
+    first, labels = learner(), labelled(y, 40, 3)
+    first.train(labels, epochs=1, copies=20, seed=5)
+    by_column, by_length = first.model.scales
+    assert torch.equal(first.model.scale, by_column if units else by_length)
+    assert (first.probabilities(pool).argmax(1) == y)[40:].mean() > 0.9
+
+    second = learner()  # begins with the other guess, and takes up what was chosen
+    second.restore(first.state())
+    more = labelled(y, 60, 3).guessed(np.arange(60, 600), first.probabilities(pool).argmax(1)[60:])
+    for each in (first, second):
+        each.train(more, epochs=1, copies=20, seed=6)
+    assert first.state() == second.state()
 
 
 def test_one_class_no_label_and_features_without_spread_do_no_harm() -> None:

@@ -1,8 +1,9 @@
-"""What to ask, by how much is known: what is typical while labels are few, what is in doubt when they are many.
+"""What to ask, by how much is known: what is typical while labels are few, what is in doubt when the model is good.
 
 The most doubtful samples of a model that knows next to nothing are outliers; with some labels of every class its doubts
-begin to mean something. Copies of one another, or of what was asked before, are never asked for. One in ten questions
-is put at random, and more while a class was hardly ever met.
+begin to mean something. Where classes overlap, they never mean much: what is in doubt there is what nobody could tell,
+so the less sure the model is of the pool, the more typical samples are asked for. Copies of one another, or of what
+was asked before, are never asked for. One in ten questions is put at random, more while a class was hardly ever met.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from deepbass.core.typical import MOST_CLUSTERS, by_density, k_means
 TYPICAL_PER_CLASS = 5  # labels, as many as classes times this, that are typical ones
 _DOUBTFUL = 5  # times as many as wanted are drawn from
 _FAIR = 0.1  # share of the questions that are put at random
+_SURE = (0.7, 0.9)  # of the pool, on average: below the first only typical samples are asked for, above the other none
 _MET = 2  # labels of a class that has been met
 
 
@@ -38,8 +40,9 @@ def by_budget(places: Places) -> Acquire:
             fair = at_random(belief, fresh, int(np.floor(fair_share(labels) * count + rng.random())), rng)
             others, left = np.setdiff1d(fresh, fair), count - len(fair)
             common = others[:0]
-            if len(taken) < TYPICAL_PER_CLASS * labels.classes:
-                wanted = min(left, MOST_AT_A_TIME)
+            few = len(taken) < TYPICAL_PER_CLASS * labels.classes
+            share = 1.0 if few else typical_share(belief)
+            if wanted := min(int(np.floor(share * left + rng.random())), left, MOST_AT_A_TIME):
                 common = more_typical(places, np.union1d(taken, fair), others, wanted, rng)
             rest = doubtful(belief, np.setdiff1d(others, common), left - len(common), rng)
             return mixed(fair, np.concatenate([common, rest]), rng)
@@ -66,6 +69,15 @@ def fair_share(labels: Labels) -> float:
     if not counts.sum() or counts.min() >= _MET:
         return _FAIR
     return max(_FAIR, float(counts.max() / counts.sum()))
+
+
+def typical_share(belief: Belief) -> float:
+    """Tell what share of the questions goes to typical samples once every class has some labels: all to none.
+
+    How sure the model is of the pool, on average, is how often it expects to be right.
+    """
+    low, high = _SURE
+    return float(np.clip((high - belief.confidence.mean()) / (high - low), 0.0, 1.0))
 
 
 def acquisition(config: Config, samples: Samples | None) -> Acquire:

@@ -88,13 +88,10 @@ class HeadLearner(LocalLearner):
         head = self.model
         with self._timed("train"), torch.no_grad():
             self._on_progress("training", 0.0)
-            inputs = self._prepared(self._pool.read(ids))
             classes = torch.from_numpy(answers).to(self.device)
             if len(known) > _CHOOSE_AGAIN * int(head.chosen_with) or len(known) < int(head.chosen_with):
-                rng = generator(seed, 0, "folds")
-                strength = choose_strength(inputs[: len(known)], classes[: len(known)], self._classes, rng)
-                head.strength.fill_(strength)
-                head.chosen_with.fill_(len(known))
+                self._choose(known, classes[: len(known)], seed)
+            inputs = self._prepared(self._pool.read(ids))
             self._on_progress("training", 0.2)
             weights = torch.from_numpy(weights_of(answers[: len(known)], len(members), copies))
             self._plain = Head(*fit(inputs, classes, weights.to(self.device), float(head.strength), *self._plain))
@@ -113,7 +110,7 @@ class HeadLearner(LocalLearner):
             inputs = self._prepared(self._pool.read(answers.ids))
             classes = torch.from_numpy(answers.classes).to(self.device)
             rng = generator(self._config.seed, 0, "folds of plain learning")
-            strength = choose_strength(inputs, classes, self._classes, rng)
+            strength = choose_strength(inputs, classes, self._classes, rng).strength
             weights = torch.from_numpy(weights_of(answers.classes, 0, 1)).to(self.device)
             zero = Head(*(torch.zeros_like(part) for part in self._plain))
             found = Head(*fit(inputs, classes, weights, strength, *zero))
@@ -145,6 +142,23 @@ class HeadLearner(LocalLearner):
             self._weighed_with, *counts = own["counts"].tolist()
         if self._weighed_with:
             self._judge(Weighing(own["shares"].numpy(), own["factors"].numpy(), *counts))
+
+    def _choose(self, known: Ids, classes: Tensor, seed: int) -> None:
+        """Choose the penalty, and the scale of columns of numbers, by known labels that are kept back in turn."""
+        head, samples, before = self.model, self._pool.read(known), self.model.scale.clone()
+        scales = [scale.to(before) for scale in head.scales]
+        found = []
+        for scale in scales:
+            head.scale.copy_(scale)
+            rng = generator(seed, 0, "folds")
+            found.append(choose_strength(self._prepared(samples), classes, self._classes, rng))
+        best = int(np.argmin([choice.loss for choice in found]))
+        head.scale.copy_(scales[best])
+        head.strength.fill_(found[best].strength)
+        head.chosen_with.fill_(len(known))
+        if not torch.equal(head.scale, before):  # the same head in other numbers; its view of the pool is out of date
+            self._plain = Head(self._plain.weight * (before / head.scale).double(), self._plain.bias)
+            self._view, self._weighed_with = None, 0
 
     def _with_pool(self, labels: Labels, inputs: Tensor, seed: int) -> Head:
         """Make one head of all ways to learn, by what each is worth on labels that it was kept from."""

@@ -8,6 +8,7 @@ predicted best. The dropout before the layer is for Monte-Carlo passes.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -34,10 +35,14 @@ class LinearHead(nn.Module):
     chosen_with: Tensor
 
     def __init__(self, width: int, classes: int, dropout: float = 0.33, *, by_column: bool = False) -> None:
-        """Make a head; with ``by_column`` every column is scaled for itself, as the numbers of a table have units."""
+        """Make a head; with ``by_column`` every column is scaled for itself, as the numbers of a table have units.
+
+        That is a first guess: known labels may show that one scale for all suits them better, see `scales`.
+        """
         super().__init__()
         self.register_buffer("centre", torch.zeros(width))
         self.register_buffer("scale", torch.ones(width) if by_column else torch.ones(()))
+        self.scales = [self.scale.clone()]  # that are worth a trial, since `prepare`
         self.register_buffer("strength", torch.ones(()))  # of the penalty: C, as chosen last
         self.register_buffer("chosen_with", torch.zeros((), dtype=torch.int64))  # how many labels; 0: never chosen
         self.flatten = nn.Flatten()
@@ -61,15 +66,16 @@ class LinearHead(nn.Module):
         flat = torch.from_numpy(some).flatten(1).double()
         centre = flat.mean(0)
         squares = (flat - centre).square()
+        spread = float(squares.sum(1).mean())
+        by_length = torch.full_like(self.scale, 1.0 / math.sqrt(spread) if spread > 0 else 1.0)
+        self.scales = [by_length]
         if self.scale.ndim:
             spreads = squares.mean(0)
             told = spreads > 1e-12 * flat.square().mean(0)  # else it is always the same, but for rounding
-            scale = torch.where(told, (spreads * max(1, int(told.sum()))).rsqrt(), torch.ones_like(spreads))
-        else:
-            spread = float(squares.sum(1).mean())
-            scale = torch.tensor(1.0 / math.sqrt(spread) if spread > 0 else 1.0)
+            by_column = torch.where(told, (spreads * max(1, int(told.sum()))).rsqrt(), torch.ones_like(spreads))
+            self.scales.insert(0, by_column.to(by_length))
         self.centre.copy_(centre)
-        self.scale.copy_(scale)
+        self.scale.copy_(self.scales[0])
 
 
 def fit(
@@ -117,7 +123,14 @@ def fit(
     return W.detach(), b.detach()
 
 
-def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.random.Generator) -> float:
+class Choice(NamedTuple):
+    """A penalty, and the lowest log-loss of labels that were kept back, under any."""
+
+    strength: float
+    loss: float
+
+
+def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.random.Generator) -> Choice:
     """Choose the penalty under which labels that were kept back are predicted best.
 
     Their likelihood tells, and so does how many are right. The one is smooth but favours weak penalties where classes
@@ -132,7 +145,7 @@ def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.rando
     folds = folds_of(classes.cpu().numpy(), FOLDS, rng)
     searches = [_Search(inputs, classes, torch.from_numpy(folds == fold), outputs) for fold in np.unique(folds)]
     if len(searches) < 2:
-        return 1.0
+        return Choice(1.0, 0.0)
     losses: list[float] = []
     hits: list[int] = []
     for strength in STRENGTHS:  # from the strongest penalty on: each search goes on from the one before
@@ -143,7 +156,8 @@ def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.rando
             break
     smooth = np.convolve(np.pad(hits, 1, mode="edge"), [0.25, 0.5, 0.25], mode="valid")  # neighbours differ by chance
     by_hits = min(1.0, math.sqrt(known / _SURE))
-    return STRENGTHS[round((1 - by_hits) * int(np.argmin(losses)) + by_hits * int(np.argmax(smooth)))]
+    between = round((1 - by_hits) * int(np.argmin(losses)) + by_hits * int(np.argmax(smooth)))
+    return Choice(STRENGTHS[between], min(losses))
 
 
 class _Search:
