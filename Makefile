@@ -7,6 +7,7 @@
 # make test PYTHON=python3.13 VENV=.venv-3.13  all tests with another Python
 # make package-test  wheel and sdist in empty environments, with and without a C++ compiler (ten minutes)
 # make bench  how fast it is, side by side with plain PyTorch, Keras and baal (half an hour; leave the machine alone)
+# make bench-large FOLDER=...  one iteration over 60,000, 1 and 10 million samples on disk (8 GB in that folder; an hour)
 # make bench-web  how long people wait for the labelling page, fifty at a time (two minutes; leave the machine alone)
 # make bench-photos  how long a person who labels 10,000 photographs waits for questions and for the model (five minutes)
 # make compare  the default against plain methods on the data sets of docs/compare.md (hours; goes on where it was stopped)
@@ -24,7 +25,7 @@ BENCH_READY := $(BENCH)/.ready
 SOURCES := pyproject.toml constraints.txt hatch_build.py src/deepbass/__init__.py $(wildcard src/deepbass/learn/kernel/*pp)
 PYTHON_IS_NEW := $(PYTHON) -c 'import sys; sys.exit("deepbass needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 
-.PHONY: demo demo-photos demo-texts docs test test-lowest package-test check check-js bench bench-web bench-photos compare slow clean
+.PHONY: demo demo-photos demo-texts docs test test-lowest package-test check check-js bench bench-large bench-web bench-photos compare slow clean
 
 demo: $(READY)
 	$(BIN)/deepbass run mnist
@@ -64,6 +65,10 @@ check-js: node_modules/.ready
 
 bench: $(BENCH_READY)
 	cd benchmarks && ../$(BENCH)/bin/python -m speed
+
+bench-large: $(READY)
+	cd benchmarks && ../$(BIN)/python -m speed.large_iteration "$(abspath $(FOLDER))" --again
+	cd benchmarks && ../$(BIN)/python -m speed.large_page
 
 bench-web: $(READY)
 	cd benchmarks && ../$(BIN)/python -m people.load

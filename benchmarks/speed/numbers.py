@@ -26,6 +26,16 @@ def share(value: float) -> str:
     return f"{100 * value:.0f} %"
 
 
+def change(ratio: float) -> str:
+    """Write what a ratio means for a time: 3 % more, 12 % less."""
+    return f"{share(abs(ratio - 1))} {'more' if ratio >= 1 else 'less'}"
+
+
+def times_over(count: int) -> str:
+    """Write how often something was done: once, twice, 3 times."""
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
 def megabytes(value: float) -> str:
     """Write bytes as megabytes."""
     return f"{value / 1e6:,.0f} MB"

@@ -11,11 +11,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from speed import machine
 from speed.crew import Worker
-from speed.task import Task, mnist
+from speed.large_pool import write_pool
+from speed.task import Task
 
 WORKS = ("infer", "train")
 
@@ -24,9 +23,8 @@ def measure(task: Task, start: Path, say: Callable[[str], None]) -> dict[str, An
     """Do each size once in whole, for its memory, and then all sizes in turn on slices of one length."""
     rows: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        path = Path(folder) / "pool.npy"
         say(f"writing a pool of {max(task.scale_sizes):,} samples")
-        write_pool(path, task)
+        path = write_pool(Path(folder), max(task.scale_sizes))
         crew: dict[tuple[int, str], Worker] = {}
         for size in task.scale_sizes:
             for work in WORKS:
@@ -51,20 +49,6 @@ def measure(task: Task, start: Path, say: Callable[[str], None]) -> dict[str, An
         "task": asdict(task),
         "rows": list(rows.values()),
     }
-
-
-def write_pool(path: Path, task: Task) -> None:
-    """Repeat MNIST with shifts and noise, until it is large."""
-    pool = mnist(task).pool
-    images = np.round(pool.read(np.arange(len(pool))) * 256).astype(np.uint8)
-    rng, size = np.random.default_rng(0), max(task.scale_sizes)
-    samples = np.lib.format.open_memmap(path, "w+", np.uint8, (size, *images.shape[1:]))
-    for first in range(0, size, len(images)):
-        count = min(len(images), size - first)
-        shifted = np.roll(images[:count], rng.integers(-2, 3, 2), axis=(2, 3))
-        noise = rng.integers(0, 8, shifted.shape, dtype=np.uint8)
-        samples[first : first + count] = np.minimum(shifted, 247) + noise
-    samples.flush()
 
 
 def rest_bytes(row: dict[str, Any]) -> int:

@@ -69,14 +69,15 @@ class ScaleSide:
             classes[ids] = self._classes[ids]
         labels = all_guessed(classes)
         self._learner.train(labels, epochs=1, copies=self._task.copies, seed=1)
-        epoch = {f"epoch: {name}": labels.guess.nbytes for name in ("ids", "classes", "order")}
+        shown, of_class = labels.curriculum(self._task.copies)
+        epoch = {"epoch: ids": shown.nbytes, "epoch: order": shown.nbytes, "epoch: classes": of_class.nbytes}
         return {**_arrays("labels", labels), **epoch, "this benchmark's labels": classes.nbytes}
 
     def _whole(self) -> Timed:
-        base, results = _anonymous(), {}
-        with _Peak() as peak:
+        base, results = anonymous(), {}
+        with Peak() as peak:
             timed = clocked(lambda: results.update(self._do(None)))
-        results |= {"pool: rows in use": 8 * self._size, "this benchmark's classes": self._classes.nbytes}
+        results |= {"this benchmark's classes": self._classes.nbytes}
         facts = {"base_bytes": base, "peak_bytes": peak.bytes, "results_bytes": sum(results.values())}
         return Timed(timed.seconds, facts={**facts, "results": results})
 
@@ -91,11 +92,11 @@ def _arrays(owner: str, value: Any) -> dict[str, int]:
     return {f"{owner}: {name}": array.nbytes for name, array in named if isinstance(array, np.ndarray)}
 
 
-class _Peak:
+class Peak:
     """Watch the anonymous memory of this process from a thread; pages of a mapped file are not in it."""
 
     def __init__(self) -> None:
-        self.bytes = _anonymous()
+        self.bytes = anonymous()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -109,12 +110,12 @@ class _Peak:
 
     def _watch(self) -> None:
         while not self._end.wait(0.02):
-            self.bytes = max(self.bytes, _anonymous())
+            self.bytes = max(self.bytes, anonymous())
 
 
-def _anonymous() -> int:
+def anonymous(kind: str = "RssAnon:") -> int:
     """Read RssAnon: what this process holds in memory that is no file's; 0 where the system does not tell."""
     path = Path("/proc/self/status")
     if not path.exists():
         return 0
-    return int(path.read_text().split("RssAnon:")[1].split()[0]) * 1024
+    return int(path.read_text().split(kind)[1].split()[0]) * 1024

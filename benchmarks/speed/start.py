@@ -95,7 +95,7 @@ def _make(task: Task) -> dict[str, Any]:
         f"model.{name}": np.ascontiguousarray(tensor.cpu().numpy())
         for name, tensor in learner.model.state_dict().items()
     }
-    return {**weights, "answer": end.labels.answer, "guess": end.labels.guess}
+    return {**weights, "answer": end.labels.answer.astype(np.int64), "guess": end.labels.guess.astype(np.int64)}
 
 
 if __name__ == "__main__":

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepbass.core import labels as labels_module
 from deepbass.core.errors import DataError
-from deepbass.core.labels import UNKNOWN, Answers, Labels
+from deepbass.core.labels import UNKNOWN, Answers, Labels, short_ids, shuffled
+from deepbass.runs.packing import pack_labels, unpack_labels
 
 SAMPLES, CLASSES = 12, 4
 pairs = st.lists(st.tuples(st.integers(0, SAMPLES - 1), st.integers(0, CLASSES - 1)), max_size=20)
@@ -85,3 +88,49 @@ def test_impossible_answers_are_refused(ids: list[int], classes: list[int], says
 def test_ids_and_classes_must_come_in_pairs() -> None:
     with pytest.raises(DataError, match="one class an id"):
         Labels.none(5, 2).answered(Answers(np.array([1, 2]), np.array([1])))
+
+
+@given(st.lists(st.booleans(), max_size=40), st.integers(0, 2**32 - 1))
+def test_short_ids_and_orders_are_numpys_in_half_the_bytes(chosen: list[bool], seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(labels_module, "_AT_A_TIME", 7)
+        ids = short_ids(np.array(chosen, dtype=np.bool_))
+    np.testing.assert_array_equal(ids, np.flatnonzero(chosen))
+    order = shuffled(len(chosen), np.random.default_rng(seed))
+    np.testing.assert_array_equal(order, np.random.default_rng(seed).permutation(len(chosen)))
+    assert ids.dtype == order.dtype == np.int32
+
+
+@pytest.mark.parametrize(("classes", "kind"), [(2, np.int8), (128, np.int8), (129, np.int16), (40_000, np.int32)])
+def test_classes_are_held_in_the_smallest_type_that_they_fit_in(classes: int, kind: type) -> None:
+    labels = Labels.none(3, classes).answered(Answers(np.array([1]), np.array([classes - 1])))
+    assert labels.answer.dtype == labels.guess.dtype == kind
+    assert labels.answer.tolist() == [UNKNOWN, classes - 1, UNKNOWN]
+    grown = labels.extended(4, 50_000)
+    assert grown.answer.dtype == np.int32
+    assert grown.answer.tolist() == [UNKNOWN, classes - 1, UNKNOWN, UNKNOWN]
+
+
+def test_guesses_about_many_samples_are_checked_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labels_module, "_AT_A_TIME", 3)
+    ids, classes = np.arange(10)[::-1], np.arange(10) % 3
+    guessed = Labels.none(10, 3).answered(Answers(np.array([4]), np.array([2]))).guessed(ids, classes)
+    assert guessed.guess.tolist() == [UNKNOWN if id_ == 4 else (9 - id_) % 3 for id_ in range(10)]
+    with pytest.raises(DataError, match="Class 3 of sample 1 is outside"):
+        Labels.none(10, 3).guessed(ids, np.where(ids == 1, 3, classes))
+    with pytest.raises(DataError, match="Sample id 10 does not exist"):
+        Labels.none(10, 3).guessed(ids + 1, classes)
+
+
+def test_checkpoints_that_were_written_in_64_bits_are_read() -> None:
+    answer, guess, asked = np.array([1, -1, -1]), np.array([-1, 0, 2]), np.array([True, False, True])
+    taken_for = np.array([1, 0, 2])
+    before = {"answer": answer, "guess": guess, "asked": asked, "taken_for": taken_for}
+    assert answer.dtype == np.int64
+    labels, guesses = unpack_labels(safetensors.numpy.save(before), 3)
+    again, guesses_again = unpack_labels(pack_labels(labels, None, guesses), 3)
+    assert labels == again == Labels(3, answer, guess, asked)
+    assert guesses is not None
+    assert guesses_again is not None
+    assert guesses.tolist() == guesses_again.tolist() == taken_for.tolist()
+    assert len(pack_labels(labels, None, guesses)) < len(safetensors.numpy.save(before))

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepbass.core.acquire import ACQUIRE, mixed
+from deepbass.core import acquire as acquire_module
+from deepbass.core.acquire import ACQUIRE, _first, mixed
 from deepbass.core.admit import ADMIT, admission
 from deepbass.core.belief import Belief, BeliefSum
 from deepbass.core.labels import NO_IDS, Answers, Labels
@@ -173,3 +174,25 @@ def test_the_first_of_a_batch_are_a_bit_of_both_those_by_lot_in_their_order() ->
         assert together[together >= 100].tolist() == others.tolist()
         firsts.append(together[0] < 100)
     assert 0.04 < np.mean(firsts) < 0.18
+
+
+@given(st.integers(1, 30), st.integers(0, 40), seeds)
+def test_the_first_are_those_of_ordering_all(samples: int, count: int, seed: int) -> None:
+    """By passes, then by score, then by id: with ties in all three."""
+    rng = np.random.default_rng(seed)
+    ids = np.sort(rng.choice(100, samples, replace=False))
+    score_N, passes_N = rng.integers(0, 4, samples) / 4, rng.integers(2, 4, samples)
+    order = np.lexsort((ids, -score_N, -passes_N))[:count]
+    assert _first(ids, score_N, passes_N, count).tolist() == order.tolist()
+
+
+@given(st.sampled_from(["max-entropy", "margin", "variation-ratios"]), st.integers(2, 30), st.integers(1, 40), seeds)
+def test_the_highest_of_all_are_among_the_highest_of_every_part(
+    policy: str, samples: int, count: int, seed: int
+) -> None:
+    labels, belief = some_labels(samples, seed), some_belief(samples, seed)
+    rng = np.random.default_rng(0)
+    whole = ACQUIRE[policy](0.9)(belief, labels.askable, count, rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(acquire_module, "_AT_A_TIME", 3)
+        assert ACQUIRE[policy](0.9)(belief, labels.askable, count, rng).tolist() == whole.tolist()

@@ -16,7 +16,6 @@ from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Answers, Labels
 from deepbass.core.loop import Method, State, after
-from deepbass.core.need import EVERYTHING
 from deepbass.core.presets import preset
 from deepbass.core.stop import SPAN, below_target, disagreement, gaining_little, is_still, settled, stopping
 from deepbass.report.facts import read_facts
@@ -152,4 +151,4 @@ def test_who_stops_by_the_gain_has_every_pass_made() -> None:
     labels = Labels.none(10, 2)
     for stop in ("iterations", "gain"):
         need = Method.of(Config(stop=stop)).need(labels, 0.1, 1)
-        assert (need is EVERYTHING) == (stop == "gain")
+        assert need.everything == (stop == "gain")

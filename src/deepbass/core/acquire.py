@@ -15,10 +15,11 @@ import numpy as np
 from deepbass.core.belief import Belief, Floats
 from deepbass.core.labels import NO_IDS, Ids, Labels
 from deepbass.core.lots import drawn
-from deepbass.core.need import EVERYTHING, GUESSES, Highest, Need
+from deepbass.core.need import EVERYTHING, GUESSES, Highest, Need, every_pass
 from deepbass.core.score import CLOSENESS, DISSENT, DOUBT, ENTROPY, INFORMATION, Score
 
 MOST_AT_A_TIME = 100  # that are chosen with regard to one another
+_AT_A_TIME = 1 << 16  # samples that are looked at, to choose the highest scores of a large pool
 
 Acquisition = Callable[[Belief, Ids, int, np.random.Generator], Ids]
 
@@ -45,11 +46,35 @@ def top(score: Score) -> Acquire:
     """Make the policy that asks for the highest scores; equal scores are settled by the lower id."""
 
     def policy(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
-        about = belief.about(askable)
-        # first by passes: whoever was spared some is behind those that made them all, by whatever score so far
-        return askable[np.lexsort((askable, -score.of(about), -about.passes))][:count]
+        def first(ids: Ids) -> Ids:
+            about = belief.about(ids)
+            return ids[_first(ids, score.of(about), about.passes, count)]
 
-    return Acquire(policy, lambda askable, count: Need((Highest(askable, count, score),)))
+        if not _AT_A_TIME < len(askable) > count:
+            return first(askable)
+        # the first of all are among the first of every part, and no part's numbers are held but for a moment
+        parts = (askable[start : start + _AT_A_TIME] for start in range(0, len(askable), _AT_A_TIME))
+        return first(np.concatenate([first(part) for part in parts]))
+
+    return Acquire(policy, lambda askable, count: Need((Highest(askable, count, score),), reads=score.reads))
+
+
+def _first(ids: Ids, score_N: Floats, passes_N: Ids, count: int) -> Ids:
+    """Order the rows of the highest scores, the lower id first where they tie; only these are ordered, not all.
+
+    But first by passes: whoever was spared some is behind those that made them all, by whatever score so far.
+    """
+    if not 0 < count < len(ids):
+        rows = np.arange(len(ids) if count else 0)
+    else:
+        rows = np.flatnonzero(passes_N == passes_N.max())
+        if len(rows) < count:
+            rows = np.arange(len(ids))
+        else:
+            score_R = score_N[rows]
+            rows = rows[score_R >= np.partition(score_R, -count)[-count]]
+    order: Ids = rows[np.lexsort((ids[rows], -score_N[rows], -passes_N[rows].astype(np.int64)))][:count]
+    return order
 
 
 def above(bar: Callable[[Floats], np.floating | float]) -> Acquire:
@@ -60,7 +85,7 @@ def above(bar: Callable[[Floats], np.floating | float]) -> Acquire:
         high = askable[belief.about(askable).entropy > bar(belief.entropy)]
         return at_random(belief, high, count, rng)
 
-    return Acquire(policy)
+    return Acquire(policy, lambda askable, count: every_pass())
 
 
 def above_quantile(quantile: float) -> Acquire:
@@ -88,10 +113,12 @@ def draw_from_top(score: Score, times: int, fair_share: int) -> Acquire:
         return mixed(by_lot, at_random(belief, first, count - len(by_lot), rng), rng)
 
     highest = top(score)
+
     # as many more as may be taken out of the highest by lot
-    return Acquire(
-        policy, lambda askable, count: Need((Highest(askable, (times + 1) * count, score),)), most=MOST_AT_A_TIME
-    )
+    def need(askable: Ids, count: int) -> Need:
+        return Need((Highest(askable, (times + 1) * count, score),), reads=score.reads)
+
+    return Acquire(policy, need, most=MOST_AT_A_TIME)
 
 
 def mixed(fair: Ids, others: Ids, rng: np.random.Generator) -> Ids:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from deepbass.core.belief import Belief
 from deepbass.core.config import WEIGHED
-from deepbass.core.labels import UNKNOWN, Labels
-from deepbass.core.need import EVERYTHING, GUESSES, Below, Need
+from deepbass.core.labels import UNKNOWN, Labels, short_ids
+from deepbass.core.need import EVERYTHING, GUESSES, Below, Need, every_pass
 
 Admission = Callable[[Belief, float, Labels], Labels]
 
@@ -45,7 +43,7 @@ def confident(bar: float) -> Admit:
         inside = belief.confidence > bar
         return labels.guessed(belief.ids[inside], belief.guess[inside])
 
-    return Admit(rule)
+    return Admit(rule, lambda threshold, labels: every_pass())
 
 
 def none(belief: Belief, threshold: float, labels: Labels) -> Labels:
@@ -55,8 +53,8 @@ def none(belief: Belief, threshold: float, labels: Labels) -> Labels:
 
 def _outside_below(threshold: float, labels: Labels) -> Need:
     """Need the threshold's word on who is not in yet; of who is in, and stays in, the guess alone."""
-    outside = np.flatnonzero((labels.answer == UNKNOWN) & (labels.guess == UNKNOWN))
-    return Need((Below(outside, threshold),))
+    outside = short_ids((labels.answer == UNKNOWN) & (labels.guess == UNKNOWN))
+    return Need((Below(outside, threshold),), reads=frozenset())
 
 
 ADMIT: dict[str, Admit] = {

@@ -39,7 +39,7 @@ def badge(places: Places) -> Acquire:
 
         return fresh
 
-    return Acquire(choose, given=given)
+    return Acquire(choose, given=given)  # reads all probabilities of whom it draws, and who that is nobody knows before
 
 
 def seen_by_last_layer(points: Points, ids: Ids) -> Rows:

@@ -14,6 +14,7 @@ from deepbass.core.acquire import Acquire, Acquisition, top
 from deepbass.core.belief import Belief, Floats
 from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Ids, Labels
+from deepbass.core.need import every_pass
 from deepbass.core.pool_places import Places
 from deepbass.core.score import ENTROPY, INFORMATION
 
@@ -36,7 +37,7 @@ def batch_bald(places: Places) -> Acquire:
 
         return choose
 
-    return Acquire(policy, given=given, most=MOST_AT_A_TIME)
+    return Acquire(policy, lambda askable, count: every_pass("expected_entropy"), given, MOST_AT_A_TIME)
 
 
 def policy(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:

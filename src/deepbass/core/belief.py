@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ Bools = NDArray[np.bool_]
 Each = Callable[[Ids, int], Floats]
 
 _TINY = 1e-300
+ROWS = "mean_N_C"  # the name of all probabilities, for who says what is read of a belief
 
 
 def entropy(probs_N_C: Floats) -> Floats:
@@ -73,8 +74,7 @@ class Belief:
 
     def about(self, ids: Ids) -> Belief:
         """Select the rows of some samples, by id and in their order."""
-        order = np.argsort(self.ids, kind="stable")
-        rows = order[np.searchsorted(self.ids, ids, sorter=order)]
+        rows = self._rows_of(ids)
         return Belief(
             self.ids[rows],
             self.mean_N_C[rows],
@@ -83,6 +83,15 @@ class Belief:
             self.passes[rows],
             self.each,
         )
+
+    def renamed(self, ids: Ids, each: Each | None) -> Belief:
+        """Name the samples otherwise."""
+        return replace(self, ids=ids, each=each)
+
+    def _rows_of(self, ids: Ids) -> Ids:
+        order = np.argsort(self.ids, kind="stable")
+        rows: Ids = order[np.searchsorted(self.ids, ids, sorter=order)]
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +131,9 @@ class Partial:
 class BeliefSum:
     """Add up dropout passes as they come: memory grows with samples and classes, never with passes."""
 
-    def __init__(self, samples: int, classes: int) -> None:
+    def __init__(self, samples: int, classes: int, start: int = 0) -> None:
+        """Begin with nothing; ``start`` is the row, among all that are inferred, of the first one here."""
+        self.start = start
         self._probs_N_C = np.zeros((samples, classes))
         self._entropy_N = np.zeros(samples)
         self._votes_N_C = np.zeros((samples, classes), dtype=np.uint16)

@@ -19,6 +19,7 @@ from deepbass.core.belief import Belief
 from deepbass.core.config import BY_BUDGET, Config
 from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Ids, Labels
+from deepbass.core.need import every_pass
 from deepbass.core.pool_places import Places
 from deepbass.core.samples import Samples
 from deepbass.core.typical import MOST_CLUSTERS, by_density, k_means
@@ -49,7 +50,7 @@ def by_budget(places: Places) -> Acquire:
 
         return choose
 
-    return Acquire(doubtful, given=given, most=MOST_AT_A_TIME)
+    return Acquire(doubtful, lambda askable, count: every_pass("margin"), given, MOST_AT_A_TIME)
 
 
 PLACED: dict[str, Callable[[Places], Acquire]] = {  # policies that go by where samples lie

@@ -11,8 +11,8 @@ from deepbass.core.admit import Admit, admission
 from deepbass.core.belief import Belief
 from deepbass.core.by_budget import acquisition
 from deepbass.core.config import GAIN, Config
-from deepbass.core.labels import NO_ANSWERS, NO_IDS, Answers, Classes, Ids, Labels
-from deepbass.core.need import EVERYTHING, GUESSES, Need
+from deepbass.core.labels import NO_ANSWERS, NO_IDS, Answers, Classes, Ids, Labels, short_ids
+from deepbass.core.need import EVERYTHING, GUESSES, Need, every_pass
 from deepbass.core.own_parts import check_built_in
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
@@ -86,6 +86,7 @@ class Method:
     acquire: Acquire
     stop: Stop
     mark: Mark = Labels.wanted  # remembers what was asked for
+    shown: Need = GUESSES  # what whoever is told of a step reads of its belief
 
     @classmethod
     def of(cls, config: Config, samples: Samples | None = None) -> Method:
@@ -100,9 +101,11 @@ class Method:
 
     def need(self, labels: Labels, threshold: float, count: int) -> Need:
         """Tell what the belief about the pool will be used for: to admit, and to ask for ``count`` labels."""
-        if not self.config.early_exit or self.config.stop == GAIN:  # that rule looks at every probability
-            return EVERYTHING
-        return self.admit.need(threshold, labels) & (self.acquire.need(labels.askable, count) if count else GUESSES)
+        asking = self.acquire.need(short_ids(labels.may_be_asked), count) if count else GUESSES
+        need = self.admit.need(threshold, labels) & asking & self.shown
+        if not self.config.early_exit or self.config.stop == GAIN:  # that rule looks at every confidence
+            return every_pass(*need.reads)
+        return need
 
 
 def _wanted_now(state: State, config: Config) -> int:
@@ -133,8 +136,12 @@ def run(learner: Learner, oracle: Oracle, method: Method, state: State, on_step:
 
         # lines 4-5, the E-step: Monte-Carlo dropout over X and X', as far as it decides what follows
         count = _wanted_now(state, config)
-        need = method.need(state.labels, threshold, count)
-        belief = learner.infer(None, passes=config.passes_pool, seed=seed("infer pool"), need=need)
+        belief = learner.infer(
+            None,
+            passes=config.passes_pool,
+            seed=seed("infer pool"),
+            need=method.need(state.labels, threshold, count),  # which lists ids: it is not kept
+        )
 
         # lines 6-7: what is close enough joins D
         labels = method.admit(belief, threshold, state.labels)

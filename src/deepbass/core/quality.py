@@ -14,6 +14,7 @@ from deepbass.core.checked_json import check
 from deepbass.core.labels import Classes
 
 BINS = 15  # of equal width, as in Guo et al. (2017)
+_AT_A_TIME = 1 << 18  # predictions that are counted
 UNEVEN = 1.5  # times its fair share: where the commonest class has more, accuracy alone misleads
 
 Shares = list[float | None]  # one per class; None where there is nothing to take a share of
@@ -147,9 +148,12 @@ def is_uneven(commonest: float, classes: int) -> bool:
 
 def count_confusion(truth_N: Classes, guess_N: Classes, classes: int) -> NDArray[np.int64]:
     """Count how often each class was taken for each."""
-    cells = np.asarray(truth_N, dtype=np.int64) * classes + guess_N
-    counts: NDArray[np.int64] = np.bincount(cells, minlength=classes * classes).reshape(classes, classes)
-    return counts
+    counts = np.zeros(classes * classes, dtype=np.int64)
+    for start in range(0, len(truth_N), _AT_A_TIME):
+        part = slice(start, start + _AT_A_TIME)
+        cells = np.asarray(truth_N[part], dtype=np.int64) * classes + guess_N[part]
+        counts += np.bincount(cells, minlength=classes * classes)
+    return counts.reshape(classes, classes)
 
 
 def reliability(confidence_N: Floats, right_N: NDArray[np.bool_]) -> tuple[ReliabilityBin, ...]:

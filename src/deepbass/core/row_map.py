@@ -17,7 +17,7 @@ from deepbass.core.admit import Admit
 from deepbass.core.belief import Belief, Bools, Partial
 from deepbass.core.errors import DataError
 from deepbass.core.labels import UNKNOWN, Ids, Labels
-from deepbass.core.need import Decision, Need
+from deepbass.core.need import Decision, Need, decision_within
 from deepbass.core.samples import Samples
 
 StartRule = Callable[[Samples, Ids, int, np.random.Generator], Ids]  # chooses what is known at the start
@@ -70,7 +70,7 @@ class RowMap:
         """Name the samples of a belief by their rows."""
         ask = belief.each
         each = None if ask is None else lambda rows, passes: ask(self.ids(rows), passes)
-        return replace(belief, ids=self.rows[belief.ids], each=each)
+        return belief.renamed(self.rows[belief.ids], each)
 
     def need(self, need: Need) -> Need:
         """Make a need that speaks of rows one that speaks of ids."""
@@ -119,6 +119,12 @@ class _ByRow:
     def open(self, partial: Partial) -> Bools:
         """Tell which samples passes that are left could change the decision about."""
         return self.decision.open(replace(partial, ids=self.map.rows[partial.ids]))
+
+    def within(self, slab: range) -> Decision:
+        """Leave out what speaks of rows of other samples."""
+        rows = self.map.rows
+        first, last = int(rows[slab.start]), int(rows[slab.stop - 1])
+        return replace(self, decision=decision_within(self.decision, range(first, last + 1)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deepbass.core import bounds
-from deepbass.core.belief import Belief, Floats, Partial
+from deepbass.core.belief import ROWS, Belief, Floats, Partial
 
 
 def _anything_low(partial: Partial) -> Floats:
@@ -26,10 +26,21 @@ class Score:
     of: Callable[[Belief], Floats]
     lowest: Callable[[Partial], Floats] = _anything_low
     highest: Callable[[Partial], Floats] = _anything_high
+    reads: frozenset[str] = frozenset({ROWS})  # of a belief, beside what is always there: see `Need`
 
 
-ENTROPY = Score(lambda belief: belief.entropy, bounds.lowest_entropy, bounds.highest_entropy)
-INFORMATION = Score(lambda belief: belief.mutual_information, bounds.lowest_information, bounds.highest_information)
-DISSENT = Score(lambda belief: 1.0 - belief.agreement, bounds.lowest_dissent, bounds.highest_dissent)
-DOUBT = Score(lambda belief: 1.0 - belief.confidence, bounds.lowest_doubt, bounds.highest_doubt)
-CLOSENESS = Score(lambda belief: -belief.margin, bounds.lowest_closeness, bounds.highest_closeness)
+_NO_MORE: frozenset[str] = frozenset()
+ENTROPY = Score(lambda belief: belief.entropy, bounds.lowest_entropy, bounds.highest_entropy, _NO_MORE)
+INFORMATION = Score(
+    lambda belief: belief.mutual_information,
+    bounds.lowest_information,
+    bounds.highest_information,
+    frozenset({"expected_entropy"}),
+)
+DISSENT = Score(
+    lambda belief: 1.0 - belief.agreement, bounds.lowest_dissent, bounds.highest_dissent, frozenset({"agreement"})
+)
+DOUBT = Score(lambda belief: 1.0 - belief.confidence, bounds.lowest_doubt, bounds.highest_doubt, _NO_MORE)
+CLOSENESS = Score(
+    lambda belief: -belief.margin, bounds.lowest_closeness, bounds.highest_closeness, frozenset({"margin"})
+)

@@ -40,22 +40,22 @@ class Pool:
         self._samples = samples
         self._names = names
         self._raw = raw
-        self._rows: Ids = np.arange(len(samples)) if rows is None else rows
+        self._rows = rows
         self.shape: tuple[int, ...] = samples.shape[1:]
         self.pixels = samples.dtype == np.uint8  # bytes are divided by 256 when read
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._samples) if self._rows is None else len(self._rows)
 
     @property
     def rows(self) -> Ids:
-        """Which rows of the data the samples are, in the order of their ids."""
-        return self._rows
+        """Which rows of the data the samples are, in the order of their ids; listed when asked for, if it is all."""
+        return np.arange(len(self._samples)) if self._rows is None else self._rows
 
     @property
     def row_map(self) -> RowMap:
         """What turns ids into rows of the data, and back."""
-        return RowMap(self._rows, len(self._samples))
+        return RowMap(self.rows, len(self._samples))
 
     def __repr__(self) -> str:
         return f"Pool({len(self)} samples of shape {self.shape})"
@@ -106,7 +106,7 @@ class Pool:
         samples = cast(NDArray[Any], JoinedArrays([self._samples, other._samples]))
         names = self._names if isinstance(self._names, str) else [*self._names, *map(other.name, range(len(other)))]
         raw = None if self._raw is None or other._raw is None else join([self._raw, other._raw])
-        return Pool(samples, names, np.concatenate([self._rows, len(self._samples) + other._rows]), raw=raw)
+        return Pool(samples, names, np.concatenate([self.rows, len(self._samples) + other.rows]), raw=raw)
 
     def _photograph(self, raw: RawSamples, id_: int, side: int) -> NDArray[np.uint8] | None:
         """Draw what features were computed from, no larger than it is shown: an image, or a series from left to right.
@@ -132,7 +132,8 @@ class Pool:
         wrong = given[(given < 0) | (given >= len(self))]
         if len(wrong):
             raise DataError(f"Sample id {wrong[0]} does not exist: the pool has ids 0 to {len(self) - 1}.")
-        return self._rows[given.astype(np.int64)]
+        ids = given.astype(np.int64)
+        return ids if self._rows is None else self._rows[ids]
 
 
 def _pixels(values: NDArray[Any]) -> NDArray[np.uint8]:

@@ -29,8 +29,8 @@ class Engine(Protocol):
     def passes(self, ids: Ids, rows: Ids, which: range, seed: int, total: BeliefSum, on_share: OnShare) -> None:
         """Add the dropout passes numbered ``which`` over the samples ``ids[rows]`` to those rows of a sum.
 
-        With ``exits``, the masks of a sample in a pass follow from (seed, ids, its row, number of the pass) alone:
-        never from the other rows, nor from the passes that are made in the same call.
+        With ``exits``, the masks of a sample in a pass follow from (seed, its id, its row counted from ``total.start``,
+        number of the pass) alone: never from the other rows, nor from the passes that are made in the same call.
         """
 
     def probabilities(self, samples: Samples, ids: Ids, on_share: OnShare) -> Floats:

@@ -27,6 +27,6 @@ def first_guesses(pool: Samples, labels: Labels, rng: np.random.Generator) -> La
     others = unknown if len(unknown) <= most else np.sort(rng.choice(unknown, most, replace=False))
     ids = np.concatenate([known, others])
     graph = neighbour_graph(reduce(pool.read(ids), DIMENSIONS, rng), _NEIGHBOURS)
-    probs_N_C = spread(graph, np.arange(len(known)), labels.answer[known], labels.classes)
+    probs_N_C = spread(graph, np.arange(len(known)), labels.answer[known].astype(np.int64), labels.classes)
     sure = probs_N_C.max(1) > _SURE
     return labels.guessed(ids[sure], probs_N_C.argmax(1)[sure])

@@ -84,7 +84,7 @@ class HeadLearner(LocalLearner):
         weighed = self._config.admit == WEIGHED  # then the pool has its say below, and not by a guess for each sample
         members = NO_IDS if weighed else _some(labels.members, generator(seed, 0, "guesses"))
         ids = np.concatenate([known, members])
-        answers = np.where(labels.answer[ids] != UNKNOWN, labels.answer[ids], labels.guess[ids])
+        answers = np.where(labels.answer[ids] != UNKNOWN, labels.answer[ids], labels.guess[ids]).astype(np.int64)
         head = self.model
         with self._timed("train"), torch.no_grad():
             self._on_progress("training", 0.0)
@@ -162,7 +162,8 @@ class HeadLearner(LocalLearner):
 
     def _with_pool(self, labels: Labels, inputs: Tensor, seed: int) -> Head:
         """Make one head of all ways to learn, by what each is worth on labels that it was kept from."""
-        known, answers = labels.known, labels.answer[labels.known]
+        known = labels.known
+        answers = labels.answer[known].astype(np.int64)
         taught_by = np.union1d(known, labels.members)  # and by nobody else: an audit's samples are not among them
         if self._view is None or not np.array_equal(self._view.of, taught_by):
             self._view = PoolView(self._pool, taught_by, self.model, self._config.seed)

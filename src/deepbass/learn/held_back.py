@@ -89,7 +89,7 @@ class HeldBack:
         never made surer than it is: a few labels that are all predicted right say little of how sure one may be.
         """
         counts = self._fair(labels)
-        answers = labels.answer[self._rows[counts, 0]]
+        answers = labels.answer[self._rows[counts, 0]].astype(np.int64)
         if len(answers) < _TELLING:
             return 1.0
         return max(1.0, temperature(self._logits[counts, int(self.off)], answers, np.ones(len(answers))))

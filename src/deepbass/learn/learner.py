@@ -20,10 +20,11 @@ from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, StoreError
 from deepbass.core.foreign import guarded, reason_of
 from deepbass.core.guard import Evidence
-from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels
+from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels, shuffled
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.need import EVERYTHING, Need
 from deepbass.core.own_parts import OwnParts
+from deepbass.core.pool_belief import Columns, gathered
 from deepbass.core.quality import Quality
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
@@ -33,6 +34,7 @@ from deepbass.learn.kernel.kernel_engine import KernelEngine
 from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import as_bytes, pack, unpack, weights_of
 from deepbass.learn.passes import make_passes
+from deepbass.learn.slabs import SLAB, compute_slab, seeded, slabs_of
 from deepbass.learn.torch_engine import TorchEngine, own_loss, slices
 
 OnProgress = Callable[[str, float], None]  # what is being done, and the share that is done
@@ -42,6 +44,7 @@ _READ_AT_A_TIME = 1024  # samples
 class LocalLearner:
     """Trains and asks a model. Satisfies the loop's Learner protocol."""
 
+    slab = SLAB  # samples that are inferred at a time, where the pool has more
     evidence: Evidence | None = None  # what known labels that were kept from guesses say of them
 
     def __init__(
@@ -60,7 +63,10 @@ class LocalLearner:
         self._pool, self._classes, self._config = pool, classes, config
         self._on_progress = on_progress
         self._engine: Engine = TorchEngine(self.model, pool, classes, config, self.device, loss=own_loss(config, own))
-        with self._seeded(seed_for(config.seed, UNTRAINED, "lazy weights")), guarded(partial(_misfit, pool.shape)):
+        with (
+            seeded(self.device, seed_for(config.seed, UNTRAINED, "lazy weights")),
+            guarded(partial(_misfit, pool.shape)),
+        ):
             self.probabilities(pool, np.arange(2))  # a misfit shows at once, and lazy layers learn their size
         self._engine = engine_for(self.model, pool, classes, config, self.device, self._engine, own)
         self._optimisation = Optimisation(self.model, config, own)
@@ -81,19 +87,21 @@ class LocalLearner:
         ids, classes = labels.curriculum(copies)
         rng = np.random.default_rng(seed)
         views = generator(seed, 0, "augment")  # a stream of its own: order and masks are those of a run without
-        with self._timed("train"), self._seeded(seed), self._engine.training(seed):
+        with self._timed("train"), seeded(self.device, seed), self._engine.training(seed):
             for epoch in range(epochs):
-                batches = batches_of(rng.permutation(len(ids)), self._config.batch_size)
+                batches = batches_of(shuffled(len(ids), rng), self._config.batch_size)
                 for done, rows in enumerate(batches):
                     self._on_progress("training", (epoch + done / len(batches)) / epochs)
                     self._optimisation.zero_grad()
-                    self._engine.backward(self._shown(ids[rows], labels, views), classes[rows])
+                    self._engine.backward(self._shown(ids[rows], labels, views), classes[rows].astype(np.int64))
                     self._optimisation.step()
                 if batches:
                     self._optimisation.end_epoch()
 
     def infer(self, ids: Ids | None, *, passes: int, seed: int, need: Need = EVERYTHING) -> Belief:
         """Average the probabilities over dropout passes (eq. 6), as far as needed; zero passes mean one without."""
+        if ids is None and len(self._pool) > self.slab:
+            return self._infer_slabs(passes, seed, need)
         what = "infer pool" if ids is None else "infer known"
         wanted = np.arange(len(self._pool)) if ids is None else ids
         total = BeliefSum(len(wanted), self._classes)
@@ -101,12 +109,39 @@ class LocalLearner:
         def on_share(share: float) -> None:
             self._on_progress(what, share)
 
-        with self._timed(what), self._seeded(seed):
+        with self._timed(what), seeded(self.device, seed):
             if passes == 0:
                 total.add(slice(None), self._engine.probabilities(self._pool, wanted, on_share))
             else:
                 make_passes(self._engine, wanted, passes, seed, total, need, on_share)
         return replace(total.belief(wanted), each=self._each)
+
+    def _infer_slabs(self, passes: int, seed: int, need: Need) -> Belief:
+        """Infer a large pool slab by slab, each reduced to what is read of it before the next is begun."""
+        slabs = slabs_of(len(self._pool), self.slab)
+
+        def parts() -> Iterator[tuple[range, Columns]]:
+            for done, slab in enumerate(slabs):
+                yield (
+                    slab,
+                    compute_slab(
+                        self._engine,
+                        self._pool,
+                        self._classes,
+                        slab,
+                        passes=passes,
+                        seed=seed,
+                        need=need,
+                        device=self.device,
+                        on_share=partial(self._share_of_slab, done, len(slabs)),
+                    ),
+                )
+
+        with self._timed("infer pool"):
+            return gathered(parts(), len(self._pool), self._each)
+
+    def _share_of_slab(self, done: int, slabs: int, share: float) -> None:
+        self._on_progress("infer pool", (done + share) / slabs)
 
     def evaluate(self, samples: Samples, labels: Classes) -> Quality:
         """Judge the model by its predictions: accuracy and all else come from one of each sample."""
@@ -186,17 +221,6 @@ class LocalLearner:
             yield
         finally:
             self.seconds[what] += time.perf_counter() - start
-
-    @contextmanager
-    def _seeded(self, seed: int) -> Iterator[None]:
-        """Draw torch's random numbers from one seed, and leave the caller's generators as they were."""
-        devices = [self.device] if self.device.type != "cpu" else []
-        with (
-            torch.random.fork_rng(devices, device_type=self.device.type if devices else "cuda"),
-            torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False),
-        ):
-            torch.manual_seed(seed)
-            yield
 
 
 def engine_for(

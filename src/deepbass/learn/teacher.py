@@ -34,6 +34,7 @@ from deepbass.learn.held_back import HeldBack
 from deepbass.learn.learner import LocalLearner, OnProgress, batches_of, engine_for
 from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import MODEL, as_bytes
+from deepbass.learn.slabs import seeded
 from deepbass.learn.strong_views import changes_for, strong_views
 
 _TRIAL = 4  # a quarter of the iterations is the trial in which some labels are kept back
@@ -84,12 +85,14 @@ class TeacherLearner(LocalLearner):
         elif guessing:
             self._judge(labels)
         weight = self.evidence.weight if self.evidence else 1.0
-        with self._timed("train"), self._seeded(seed):
+        with self._timed("train"), seeded(self.device, seed):
             labels = labels.answered(Answers(self._held.kept, np.full(len(self._held.kept), UNKNOWN)))
             known = np.repeat(labels.known, copies)
             if first and guessing:
                 labels = first_guesses(self._pool, labels, generator(seed, 0, "first guesses"))
-            members = np.setdiff1d(labels.members, np.union1d(self._held.kept, self._held.left_out))
+            taught_by_N = labels.guess != UNKNOWN
+            taught_by_N[self._held.kept] = taught_by_N[self._held.left_out] = False
+            members = np.flatnonzero(taught_by_N)
             most = min(len(members), len(known) if first else self._config.guesses or len(members))
             if len(known):
                 self._epochs(self._plain, labels, known, members[:0], 0, epochs, seed)
@@ -222,4 +225,4 @@ def last_layer(model: nn.Module, classes: int) -> nn.Linear | None:
 
 def _classes(labels: Labels, ids: Ids) -> Classes:
     classes: Classes = np.where(labels.answer[ids] != UNKNOWN, labels.answer[ids], labels.guess[ids])
-    return classes
+    return classes.astype(np.int64)

@@ -82,12 +82,12 @@ class TorchEngine:
         self._hoist = self._hoist and self._traits.hoists  # asked before the first pass: it takes passes of its own
         done = 0
         with self._dropout_on() as mode:
-            for chunk, part in self._batches(rows):
+            for chunk, part in self._batches(rows, total.start):
                 on_share(done / len(rows))
                 mode.batch = len(part)
                 inputs = self._read(self._pool, ids[part])
                 differ = self._add(inputs, [self._forward(seed, chunk, t) for t in which], part, total)
-                if done == 0 and len(which) > 1 and not differ:  # the first batch is enough to show it
+                if done == total.start == 0 and len(which) > 1 and not differ:  # the first batch is enough to show it
                     raise NoDropoutError(_why_identical(len(which), mode.calls))
                 done += len(part)
 
@@ -162,9 +162,9 @@ class TorchEngine:
         with torch.no_grad(), dropout_on(self._model, shared=self._shared, generator=self._masks) as mode:
             yield mode
 
-    def _batches(self, rows: Ids) -> Iterator[tuple[int, Ids]]:
+    def _batches(self, rows: Ids, start: int) -> Iterator[tuple[int, Ids]]:
         """Cut rows into batches, each within one chunk; masks of every sample's own know no chunks."""
-        chunks_R = rows // CHUNK if self._shared else np.zeros_like(rows)
+        chunks_R = (start + rows) // CHUNK if self._shared else np.zeros_like(rows)
         for chunk in np.unique(chunks_R):
             members = rows[chunks_R == chunk]
             for part in slices(len(members), self._config.infer_batch):

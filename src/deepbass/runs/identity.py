@@ -17,6 +17,7 @@ from deepbass.core.labels import Ids
 from deepbass.data.load import Data
 from deepbass.data.pool import Pool
 
+_AT_A_TIME = 1 << 18  # labels that are summed up
 _LOOKED_AT = 256  # samples read for a fingerprint: enough to notice other data, quick on a million
 
 # what an initial model does not depend on; a setting that is not named here tells two initial models apart
@@ -42,7 +43,8 @@ def _digest(classes: tuple[str, ...], *parts: tuple[Pool, Ids]) -> str:
     for pool, numbers in parts:
         some = np.unique(np.linspace(0, len(pool) - 1, _LOOKED_AT).astype(np.int64))
         digest.update(f"{len(pool)} {pool.shape} {classes}".encode())
-        digest.update(np.ascontiguousarray(numbers, dtype="<i8").tobytes())
+        for start in range(0, len(numbers), _AT_A_TIME):
+            digest.update(np.ascontiguousarray(numbers[start : start + _AT_A_TIME], dtype="<i8").tobytes())
         digest.update(pool.read(some).astype("<f4").tobytes())
     return digest.hexdigest()
 

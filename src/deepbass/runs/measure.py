@@ -7,7 +7,7 @@ from typing import TypedDict
 import numpy as np
 
 from deepbass.core.guard import Evidence
-from deepbass.core.labels import UNKNOWN, Classes, Ids
+from deepbass.core.labels import UNKNOWN, Classes, Ids, short_ids
 from deepbass.core.loop import Step
 from deepbass.core.quality import Quality, Shares
 from deepbass.core.stop import disagreement
@@ -51,7 +51,7 @@ def measure(
 ) -> Metrics:
     """Describe the state after an iteration; what cannot be known is None, as is all without a validation part."""
     labels, belief, before = step.state.labels, step.belief, step.guessed_before
-    unknown = labels.unknown
+    unknown, members = short_ids(labels.answer == UNKNOWN), short_ids(labels.guess != UNKNOWN)
     about_unknown = belief.about(unknown) if belief is not None else None
     return {
         "validation_accuracy": quality.accuracy if quality else None,
@@ -66,8 +66,8 @@ def measure(
         "guess_weight": evidence.weight if evidence else None,
         "commonest": quality.commonest if quality else None,
         "known": len(labels.known),
-        "members": len(labels.members),
-        "pseudo_accuracy": _accuracy(labels.members, labels.guess[labels.members], truth),
+        "members": len(members),
+        "pseudo_accuracy": _accuracy(members, labels.guess[members], truth),
         "guess_accuracy": _accuracy(unknown, about_unknown.guess, truth) if about_unknown else None,
         "entropy_known": step.threshold,
         # with early exit over the passes made, so settled samples count with fewer of them
@@ -83,5 +83,6 @@ def measure(
 
 def _accuracy(ids: Ids, guesses: Classes, truth: Classes) -> float | None:
     """Compare guesses with the hidden labels, over the samples that have one."""
-    there = truth[ids] != UNKNOWN
-    return float((guesses[there] == truth[ids[there]]).mean()) if there.any() else None
+    classes = truth[ids]
+    there = classes != UNKNOWN
+    return float((guesses[there] == classes[there]).mean()) if there.any() else None

@@ -14,10 +14,12 @@ from deepbass.store.names import LABELS_FILE
 def pack_labels(labels: Labels, item: Ids | None = None, guesses: Classes | None = None) -> bytes:
     """Write labels as safetensors; ``item`` says who a row is outside, where that is not its number.
 
-    ``guesses`` are what all samples were last taken for, whether or not they are trained on.
+    ``guesses`` are what all samples were last taken for, whether or not they are trained on. Classes are written in the
+    smallest type that holds them; older checkpoints have 64 bits.
     """
     arrays = {"answer": labels.answer, "guess": labels.guess, "asked": labels.asked}
-    more = {"item": item, "taken_for": guesses}
+    taken_for = None if guesses is None else guesses.astype(labels.guess.dtype, copy=False)
+    more = {"item": item, "taken_for": taken_for}
     return safetensors.numpy.save(arrays | {name: array for name, array in more.items() if array is not None})
 
 
@@ -32,6 +34,6 @@ def unpack_labels(packed: bytes, classes: int) -> tuple[Labels, Classes | None]:
         if taken_for is not None and taken_for.shape != answer.shape:
             raise ValueError("answers and what samples were taken for are not of one length")
         for numbers in (answer, guess, *(() if taken_for is None else (taken_for,))):
-            if numbers.dtype != np.int64 or not ((numbers >= UNKNOWN) & (numbers < classes)).all():
+            if numbers.dtype.kind != "i" or not ((numbers >= UNKNOWN) & (numbers < classes)).all():
                 raise ValueError(f"a label is none of the {classes} classes")
         return Labels(classes, answer, guess, asked), taken_for

@@ -34,7 +34,7 @@ from deepbass.trainer.earlier_model import CARRIED_FROM, EarlierModel
 from deepbass.trainer.item_rows import ItemRows
 from deepbass.trainer.label_oracle import LabelOracle, LedgerReader, Vetoes, acquire_outside, admit_unvetoed
 from deepbass.trainer.placing import place_items
-from deepbass.trainer.ranker import asking_order, make_ranking
+from deepbass.trainer.ranker import RANKED, asking_order, make_ranking
 from deepbass.trainer.status_writer import StatusWriter
 from deepbass.trainer.supply import Supply
 
@@ -82,6 +82,7 @@ class ModelRun:
             acquire=acquire_outside(acquisition(config, material.pool), material.reserve),
             stop=self._stop,
             mark=ask_again,
+            shown=RANKED,
         )
         self._ranking: Ranking | None = None
         self._vetoes: Vetoes = {}  # that the iteration under way respects

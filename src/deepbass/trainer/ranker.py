@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from deepbass.core.acquire import Acquire
 from deepbass.core.belief import Belief, Floats
 from deepbass.core.labels import UNKNOWN, Classes, Ids, Labels
+from deepbass.core.need import Need
 from deepbass.label.ranking import Ranking
 from deepbass.trainer.item_rows import ItemRows
 
 SNAPSHOT_EVERY = 10  # labels from one snapshot of all guesses to the next
 SNAPSHOTS_OVER = 100  # labels for which snapshots are kept
+RANKED = Need()  # what is shown of a belief: no pass more than the loop needs, but the next likeliest class, too
 
 
 def asking_order(acquire: Acquire, belief: Belief, labels: Labels, askable: Ids, rng: np.random.Generator) -> Ids:
