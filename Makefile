@@ -85,6 +85,7 @@ slow: $(READY)
 	DEEPBASS_KILLS=300 $(BIN)/pytest tests/web/test_server_kill.py tests/store/test_crashes.py tests/label/test_journal_kill.py --timeout 3600
 	DEEPBASS_SEEDS=10 $(BIN)/pytest tests/laws/test_kill.py tests/laws/test_trainer_kill.py --timeout 3600
 	DEEPBASS_CLUSTER=1 $(BIN)/pytest tests/test_docs.py -k "snippets_run and python.md"
+	DEEPBASS_CLUSTER=1 $(BIN)/pytest tests/cluster --timeout 3600
 	$(BIN)/deepbass reproduce toy --tier full --workers 2 --out results/paper
 	$(BIN)/deepbass reproduce all --workers 2 --out results/paper
 	$(BIN)/python experiments/results_page.py

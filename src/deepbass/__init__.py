@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from deepbass.api import load_model as load_model
     from deepbass.api import resume as resume
     from deepbass.api import run as run
+    from deepbass.cluster.run_on_ray import on_ray as on_ray
     from deepbass.core.acquire import Acquire as Acquire
     from deepbass.core.admit import Admit as Admit
     from deepbass.core.belief import Belief as Belief
@@ -45,6 +46,7 @@ _HOMES = {
     "DeepBASSClassifier": "deepbass.estimator",
     "Session": "deepbass.session",
     "with_dropout": "deepbass.learn.add_dropout",
+    "on_ray": "deepbass.cluster.run_on_ray",
     # what they take and return
     "Config": "deepbass.core.config",
     "Result": "deepbass.runs.lifecycle",

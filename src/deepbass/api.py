@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
+from deepbass.cluster.run_on_ray import computed_by, features_computed_by
 from deepbass.core.acquire import Acquire, Acquisition
 from deepbass.core.admit import Admission, Admit
 from deepbass.core.callbacks import Callback, Callbacks
@@ -44,6 +45,7 @@ from deepbass.runs.featurise import Featuriser
 from deepbass.runs.given_again import check_given_again, named_in_full, parts_again
 from deepbass.runs.lifecycle import Result, Run, Watch
 from deepbass.runs.loaded_model import LoadedModel
+from deepbass.runs.on_cluster import watch_workers
 from deepbass.runs.saved_model import load_saved
 from deepbass.store.rundir import RunDir
 
@@ -71,6 +73,9 @@ def run(
     folder: str | PathLike[str] | None = None,
     watch: Watch | None = None,
     callbacks: Sequence[Callback] | Callback | None = None,
+    engine: str | None = None,
+    address: str | None = None,
+    workers: int | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
     """Run DeepBASS on named data, a path, arrays (a label of -1 is unknown) or a dataset; return the trained model.
@@ -94,6 +99,9 @@ def run(
 
     ``out`` is the run's directory, else ``runs/NAME-1`` and so on. ``folder`` is where data sets known by name may lie
     already.
+
+    ``engine="ray"`` has the network trained and asked by ``workers`` of the Ray cluster at ``address``, or of one that
+    is started on this machine, with the same results: where a run is computed is no setting of it.
     """
     rules = {"start": start, "acquire": acquire, "admit": admit, "stop": stop}
     parts = {**rules, "learner": learner, "optimizer": optimizer, "schedule": schedule, "loss": loss}
@@ -115,43 +123,46 @@ def run(
     called = Callbacks(callbacks)
     watch = watch or Watch(on_note=_log_note)
     featurise = Featuriser(chosen.features, named=chosen.features, on_progress=watch.on_progress)
-    if source is not None:
-        loaded = load_data(source, chosen, folder=_path(folder), progress=watch.bars, featurise=featurise)
-        source = source if source in NAMED else str(Path(source).expanduser().resolve())
-    elif y is not None or is_dataset(data):
-        loaded = _from_python(data, y, X_val, y_val, chosen, featurise)
-        if unwatched and loaded.features == PIXELS and (said := looks_unscaled(from_python(data), "X")):
-            warnings.warn(said, stacklevel=2)  # the command shows it among its notes
-    else:
-        raise DataError("Arrays need labels: call run(X, y), with -1 for the unknown ones.")
-    if preset == AUTO:
-        given = {**settings, **named}
-        suits = suited(loaded.features, loaded.pool.shape, len(loaded.pool), given)
-        chosen = reconfigure({**chosen.as_dict(), **suits}, given)
-    watch.on_config(chosen)
-    rows = loaded.pool.row_map
-    own = parts_of(chosen, parts)
-    called.on_start(chosen)
-    for note in loaded.notes:
-        watch.on_note(note)
-    where = Path(out) if out is not None else free_directory(loaded.name)
-    own_oracle = None if isinstance(oracle, str) else _answering(oracle, loaded)
-    with Run.create(
-        where,
-        chosen,
-        loaded,
-        source=source,
-        initial=chosen_initial,
-        extractor=featurise.extractor,
-        model=_network(model, loaded) or chosen.model,  # a function that the caller named may be called
-        oracle=own_oracle,
-        own=own,
-        callbacks=called,
-        watch=watch,
-    ) as begun:
-        result = _by_row(begun.go(), rows)
-    called.on_end(result.ended)
-    return result
+    with computed_by(engine, address, workers, watch.on_note) as there:
+        if source is not None:
+            with features_computed_by(there):
+                loaded = load_data(source, chosen, folder=_path(folder), progress=watch.bars, featurise=featurise)
+            source = source if source in NAMED else str(Path(source).expanduser().resolve())
+        elif y is not None or is_dataset(data):
+            with features_computed_by(there):
+                loaded = _from_python(data, y, X_val, y_val, chosen, featurise)
+            if unwatched and loaded.features == PIXELS and (said := looks_unscaled(from_python(data), "X")):
+                warnings.warn(said, stacklevel=2)  # the command shows it among its notes
+        else:
+            raise DataError("Arrays need labels: call run(X, y), with -1 for the unknown ones.")
+        if preset == AUTO:
+            given = {**settings, **named}
+            suits = suited(loaded.features, loaded.pool.shape, len(loaded.pool), given)
+            chosen = reconfigure({**chosen.as_dict(), **suits}, given)
+        watch.on_config(chosen)
+        rows = loaded.pool.row_map
+        own = parts_of(chosen, parts)
+        called.on_start(chosen)
+        for note in loaded.notes:
+            watch.on_note(note)
+        where = Path(out) if out is not None else free_directory(loaded.name)
+        own_oracle = None if isinstance(oracle, str) else _answering(oracle, loaded)
+        with Run.create(
+            where,
+            chosen,
+            loaded,
+            source=source,
+            initial=chosen_initial,
+            extractor=featurise.extractor,
+            model=_network(model, loaded) or chosen.model,  # a function that the caller named may be called
+            oracle=own_oracle,
+            own=own,
+            callbacks=called,
+            watch=watch_workers(watch, there, where),
+        ) as begun:
+            result = _by_row(begun.go(), rows)
+        called.on_end(result.ended)
+        return result
 
 
 def resume(
@@ -175,12 +186,15 @@ def resume(
     folder: str | PathLike[str] | None = None,
     watch: Watch | None = None,
     callbacks: Sequence[Callback] | Callback | None = None,
+    engine: str | None = None,
+    address: str | None = None,
+    workers: int | None = None,
 ) -> Result:
     """Go on with a stopped or killed run, to the same end as if it had never stopped.
 
     ``data`` says where the data is now, if it has moved. A run on arrays, or with values of its own, gets them again;
     so does one whose model or features are a function, as in ``model="net.py:build"``: no code is run because a folder
-    names it.
+    names it. ``engine``, ``address`` and ``workers`` say where it is computed from now on, as in `run`.
     """
     with RunDir.open(path) as run_dir:
         config = Config.of(run_dir.about["config"])
@@ -196,30 +210,32 @@ def resume(
         again = f"deepbass resume {shlex.quote(str(path))} --features {shlex.quote(used)}"
         check_named(used, features, path, f"{again}, or in Python features={used!r}", what="features")
         featurise = Featuriser(used, named=features, on_progress=watch.on_progress)
-        loaded = _again(
-            run_dir.about,
-            config,
-            data,
-            y,
-            X_val,
-            y_val,
-            folder=_path(folder),
-            progress=watch.bars,
-            featurise=featurise,
-        )
-        rows = loaded.pool.row_map
-        called.on_start(config)
-        run = Run.resume(
-            run_dir,
-            loaded,
-            extractor=featurise.extractor,
-            model=_network(model, loaded) or (model if isinstance(model, str) else None),
-            oracle=_answering(oracle, loaded),
-            own=own,
-            callbacks=called,
-            watch=watch,
-        )
-        result = _by_row(run.go(), rows)
+        with computed_by(engine, address, workers, watch.on_note) as there:
+            with features_computed_by(there):
+                loaded = _again(
+                    run_dir.about,
+                    config,
+                    data,
+                    y,
+                    X_val,
+                    y_val,
+                    folder=_path(folder),
+                    progress=watch.bars,
+                    featurise=featurise,
+                )
+            rows = loaded.pool.row_map
+            called.on_start(config)
+            run = Run.resume(
+                run_dir,
+                loaded,
+                extractor=featurise.extractor,
+                model=_network(model, loaded) or (model if isinstance(model, str) else None),
+                oracle=_answering(oracle, loaded),
+                own=own,
+                callbacks=called,
+                watch=watch_workers(watch, there, run_dir.path),
+            )
+            result = _by_row(run.go(), rows)
     called.on_end(result.ended)
     return result
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deepbass.cluster.run_on_ray import computed_by
 from deepbass.core.callbacks import Callback
 from deepbass.core.config import WEIGHED, Config
 from deepbass.core.errors import ConfigError, DataError
@@ -75,6 +76,8 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         logits and classes; None: Adam, no schedule, the cross-entropy.
     settings : further fields of `deepbass.Config`, by name; some may be functions of one's own: see docs/own-parts.md.
     callbacks : `deepbass.Callback`s, which hear of every iteration and may stop.
+    engine : "ray" has the network trained by ``workers`` of the Ray cluster at ``address``, or of one that is started
+        on this machine, while it is fitted; None: by this process. The results are the same.
     random_state : an int makes it the same every time.
 
     Attributes
@@ -106,6 +109,9 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         loss: Any = None,
         settings: Mapping[str, Any] | None = None,
         callbacks: Sequence[Callback] | Callback | None = None,
+        engine: str | None = None,
+        address: str | None = None,
+        workers: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.oracle = oracle
@@ -121,6 +127,9 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.loss = loss
         self.settings = settings
         self.callbacks = callbacks
+        self.engine = engine
+        self.address = address
+        self.workers = workers
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -135,15 +144,16 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(concern, stacklevel=2)
         own = own_network(self.model, seen.pool.shape, len(given.classes))
         config = self._config(seen, len(given.rows))
-        fitted = fit_whole(
-            seen,
-            given,
-            config,
-            own,
-            oracle=self.oracle,
-            own=parts_of(config, self._parts()),
-            callbacks=self.callbacks,
-        )
+        with computed_by(self.engine, self.address, self.workers):
+            fitted = fit_whole(
+                seen,
+                given,
+                config,
+                own,
+                oracle=self.oracle,
+                own=parts_of(config, self._parts()),
+                callbacks=self.callbacks,
+            )
         rows, learner = seen.pool.row_map, fitted.learner
         self.classes_ = given.classes
         self.config_ = config

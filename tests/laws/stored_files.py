@@ -21,6 +21,7 @@ import deepbass
 from deepbass.api import load_model
 from deepbass.bench.results import Results
 from deepbass.cli.set_option import from_words
+from deepbass.cluster.crew_log import CrewLog, WorkDone
 from deepbass.compare.compare_page import write_comparison
 from deepbass.compare.standing import read_outcome
 from deepbass.core.config import Config
@@ -54,6 +55,7 @@ from deepbass.store.names import (
     RUN_FILE,
     RUN_LOCK_FILE,
     SESSION_FILE,
+    WORKERS_FILE,
 )
 from deepbass.store.rundir import RunDir
 from tests.compare.made_up import comparison
@@ -84,6 +86,9 @@ def make_finished(path: Path) -> Path:
     with RunDir.open(path) as run:
         picture = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
         run.events.describe_many((sample, f"sample {sample}", picture) for sample in range(2000, 2003))
+    log = CrewLog(handed_out=60_000, lost=1)
+    log.note("machine 17", "blocks", WorkDone(4, 1024, 0.5, 0.01, 8192, 1_000_000))
+    (path / WORKERS_FILE).write_text(json.dumps(log.figures()), encoding="utf-8")
     return path
 
 
@@ -354,6 +359,7 @@ STORED_FILES: dict[str, Callable[[Path, Request], Kind]] = {
     CHECKPOINT_FILE: after(manifest),
     FIELD_FILE: after(field),
     QUALITY_FILE: after(of_run, QUALITY_FILE, JSON),
+    WORKERS_FILE: after(of_run, WORKERS_FILE, JSON),
     SESSION_FILE: lambda folder, _: session(folder, SESSION_FILE, JSON),
     "session labels": lambda folder, _: session(folder, LABELS_FILE, BINARY),
     "session learner": lambda folder, _: session(folder, LEARNER_FILE, BINARY),

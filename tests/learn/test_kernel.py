@@ -240,6 +240,27 @@ def test_results_do_not_depend_on_threads(case: tuple[nn.Module, Shape, int]) ->
         np.testing.assert_array_equal(gradients[0], gradients[i])
 
 
+def test_blocks_of_a_batch_are_the_same_wherever_they_are_computed(case: tuple[nn.Module, Shape, int]) -> None:
+    """A part of a batch has the masks and the weight it has in the whole; the gradient is the blocks' sum in order."""
+    model, shape, classes = case
+    inputs, labels = samples(shape, 150), np.random.default_rng(1).integers(0, classes, 150)
+    found = stages_of(model, shape)
+    assert found is not None
+    parameters = sum(layer.weight.numel() + len(layer.weight) for layer in found[1])
+    chain = chain_of(model, shape)
+    whole, logits = chain.block_gradients(inputs, labels, 3, 7, parameters)
+    parts = [
+        chain.block_gradients(inputs[rows], labels[rows], 3, 7, parameters, first=rows.start, whole=150)
+        for rows in (slice(0, 64), slice(64, 96), slice(96, 150))
+    ]
+    np.testing.assert_array_equal(whole, np.concatenate([blocks for blocks, _ in parts]))
+    np.testing.assert_array_equal(logits, np.concatenate([part for _, part in parts]))
+    in_order = whole[0].copy()
+    for block in whole[1:]:
+        in_order += block
+    np.testing.assert_array_equal(chain.gradients(inputs, labels, 3, 7, parameters)[0], in_order)
+
+
 def test_a_pass_over_some_samples_is_that_pass_over_all() -> None:
     torch.manual_seed(0)
     model, pool = paper_cnn((1, 8, 8), 3), Arrays(samples((1, 8, 8), 50))

@@ -65,7 +65,9 @@ def test_the_teacher_is_the_moving_average_of_its_student() -> None:
     with pair.trained.training(0):
         for step in range(1, 100):
             rows = np.arange(step, step + 32)
-            pair.step(pool.read(rows), classes[rows])
+            pair.zero_grad()
+            pair.trained.backward_on(rows, classes[rows])
+            pair.step()
             kept = min(0.9, step / (step + 10))
             assert decay_at(step, 0.9) == kept
             mean = [kept * m + (1 - kept) * w for m, w in zip(mean, weights(pair.student), strict=True)]

@@ -1,35 +1,31 @@
-"""Run a matrix: cell after cell, each in a process of its own, several side by side when asked."""
+"""Run a matrix: cell after cell, each in a process of its own, several side by side, here or on a cluster."""
 
 from __future__ import annotations
 
 import itertools
-import os
 import queue
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
+from deepbass.bench.cell_process import ASKED_TO_END, CellProcess, LocalProcess
 from deepbass.bench.cells import FAILED, Cell, CellResult
 from deepbass.bench.cost import Cost, cost
 from deepbass.bench.progress import MatrixProgress
 from deepbass.bench.results import Results
 from deepbass.core.errors import ConfigError
-from deepbass.store import child
 from deepbass.store.lock import take_lock
 from deepbass.store.write_errors import now
 
-# a worker that was asked to end: by its own hand, or before it could see to it, in the midst of its imports
-_ASKED_TO_END = frozenset({child.INTERRUPTED, -signal.SIGINT, -signal.SIGTERM})
+if TYPE_CHECKING:
+    from deepbass.cluster.connection import Cluster
+
 LOOP_WORKER = "deepbass.bench.worker"
-_TAIL = 2_000  # characters of a dead worker's last words that are kept
-_LONG_ENOUGH = 30.0  # seconds a worker has to end politely
+_TIMES = 4  # that a cell is begun on a cluster whose machines die under it
 
 
 @dataclass
@@ -51,11 +47,13 @@ def run_matrix(
     worker: str = LOOP_WORKER,
     cost: Cost = cost,
     together: Callable[[Cell], Hashable] | None = None,
+    cluster: Cluster | None = None,
 ) -> MatrixProgress:
     """Run every cell that is not finished. May be killed at any time: the next call goes on where this one was.
 
     ``worker`` is the module whose process runs a cell, ``cost`` says roughly how much work each is. Cells in a row that
-    are the same to ``together`` are run by one process: for small ones, beside which its start would take long.
+    are the same to ``together`` are run by one process: for small ones, beside which its start would take long. On a
+    ``cluster`` the processes are on its nodes, all of which see the folder of results; where one dies, another goes on.
     """
     if workers < 1:
         raise ConfigError(f"--workers {workers} is too few: it must be 1 or more.")
@@ -65,10 +63,24 @@ def run_matrix(
         open_cells = [cell for cell in cells if not ((record := results.read(cell)) and record.finished)]
         before = len(cells) - len(open_cells)
         groups = [list(some) for _, some in itertools.groupby(open_cells, together or (lambda cell: cell.key))]
-        crew = _Crew(open_cells, groups, results, workers, folder, audience, before, worker, cost)
+        start = _starter(results, workers, folder, worker, cluster)
+        crew = _Crew(open_cells, groups, results, workers, audience, before, cost, start)
         return crew.run()
     finally:
         lock.release()
+
+
+def _starter(
+    results: Results, workers: int, folder: Path | None, worker: str, cluster: Cluster | None
+) -> Callable[[list[Cell]], CellProcess]:
+    """Make what starts a process for some cells."""
+    if cluster is None:
+        return lambda cells: LocalProcess(cells, results, folder, worker, workers)
+    from deepbass.bench.cluster_process import ClusterProcess
+
+    cluster.can_share(results.folder)
+    cluster.can_see([folder] if folder else [])
+    return lambda cells: ClusterProcess(cells, results, folder, worker)
 
 
 @dataclass
@@ -77,13 +89,13 @@ class _Crew:
     groups: list[list[Cell]]
     results: Results
     workers: int
-    folder: Path | None
     audience: Audience
     finished_before: int
-    worker: str
     cost: Cost
+    start: Callable[[list[Cell]], CellProcess]
     _events: queue.Queue[Callable[[], None]] = field(default_factory=queue.Queue)
-    _processes: set[subprocess.Popen[bytes]] = field(default_factory=set)
+    _processes: set[CellProcess] = field(default_factory=set)
+    _lost: dict[str, int] = field(default_factory=dict)  # how often a cell's machine has died
     _guard: threading.Lock = field(default_factory=threading.Lock)
     _stopping: bool = False
 
@@ -110,61 +122,52 @@ class _Crew:
         with self._guard:
             self._stopping = True
             for process in self._processes:
-                process.terminate()  # like Ctrl-C: the iteration's write is finished, then it ends
+                process.stop()
         for process in list(self._processes):
-            try:
-                process.wait(_LONG_ENOUGH)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            process.wait_or_kill()
 
     def _work(self) -> None:
         while (begun := self._begin()) is not None:
-            cells, process, log = begun
-            with process, log:
-                for message in child.messages(process):
+            cells, process = begun
+            with process:
+                for message in process.messages():
                     if cells and message.get("done") == cells[0].key:
                         self._events.put(partial(self._ended, cells.pop(0), 0, ""))
                         self._announce(cells)
                     elif cells:
                         self._events.put(partial(self._heard, cells[0], message))
-                code = process.wait()
-                log.seek(0)
-                last_words = log.read().decode(errors="replace")[-_TAIL:]
+                code, last_words = process.end()
             with self._guard:
                 self._processes.discard(process)
                 if cells and not self._stopping:  # else it was our wish that it ended
-                    self._events.put(partial(self._ended, cells.pop(0), code, last_words))
-                    if cells:  # another process has to take these up
-                        self._waiting.append(cells)
+                    self._take_up(cells, code, last_words)
+
+    def _take_up(self, cells: list[Cell], code: int | None, last_words: str) -> None:
+        """Hand on what a process left: all of it if its machine died, else what comes after the cell that failed."""
+        if code is None:
+            times = self._lost[cells[0].key] = self._lost.get(cells[0].key, 0) + 1
+            if times < _TIMES:
+                self._events.put(partial(self._heard, cells[0], {"note": f"begun again: {last_words}"}))
+                self._waiting.append(cells)
+                return
+        self._events.put(partial(self._ended, cells.pop(0), code, last_words))
+        if cells:  # another process has to take these up
+            self._waiting.append(cells)
 
     def _announce(self, cells: list[Cell]) -> None:
         if cells:
             self._events.put(partial(self.progress.start, cells[0]))
 
-    def _begin(self) -> tuple[list[Cell], subprocess.Popen[bytes], BinaryIO] | None:
+    def _begin(self) -> tuple[list[Cell], CellProcess] | None:
         """Start a process for the next cells; None when there are none, or when all is to end."""
         with self._guard:
             if self._stopping or not self._waiting:
                 return None
             cells = self._waiting.pop()
             self._announce(cells)
-            place = self.results.work(cells[0])
-            place.parent.mkdir(parents=True, exist_ok=True)
-            log = place.with_name(f"{place.name}.log").open("w+b")
-            command = [sys.executable, "-m", self.worker]
-            process = child.start(command, stderr=log, environment=self._environment())
+            process = self.start(cells)
             self._processes.add(process)
-        folder = self.folder and str(self.folder)
-        child.send(
-            process, {"cells": [cell.as_dict() for cell in cells], "out": str(self.results.folder), "folder": folder}
-        )
-        return cells, process, log
-
-    def _environment(self) -> dict[str, str]:
-        """Share the cores between workers: with more threads than cores they would only wait for one another."""
-        if self.workers == 1:
-            return {}
-        return {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // self.workers))}
+        return cells, process
 
     def _heard(self, cell: Cell, event: dict[str, Any]) -> None:
         if "note" in event:
@@ -173,23 +176,28 @@ class _Crew:
             share = event.get("share", 0.0) if event.get("doing") == "training" else 0.0
             self.progress.report(cell, event["iteration"], share, event.get("accuracy"), event.get("of"))
 
-    def _ended(self, cell: Cell, code: int, last_words: str) -> None:
+    def _ended(self, cell: Cell, code: int | None, last_words: str) -> None:
         record = self.results.read(cell)
         if record is None or not record.finished:
             record = self._failed(cell, record, code, last_words)
-            if (
-                code not in _ASKED_TO_END
-            ):  # Ctrl-C reaches workers first: such a cell is only begun, and will be gone on with
+            # Ctrl-C reaches workers first: such a cell is only begun, and will be gone on with
+            if code not in ASKED_TO_END:
                 self.results.write(record)
         self.progress.end(cell, record.finished)
         self.audience.on_end(cell, record)
 
-    def _failed(self, cell: Cell, record: CellResult | None, code: int, last_words: str) -> CellResult:
+    def _failed(self, cell: Cell, record: CellResult | None, code: int | None, last_words: str) -> CellResult:
         """Say how a worker failed: in its own words, if it had the time to write them down."""
         error = record.error if record and record.status == FAILED else None
-        how = f"the worker ended with code {code}" if code >= 0 else f"the worker was killed by signal {-code}"
-        how = "the worker was interrupted" if code in _ASKED_TO_END else how
-        error = error or f"{how}. {last_words}".strip()
+        error = error or f"{_how(code)}. {last_words}".strip()
         return CellResult(
             cell, FAILED, record.started_at if record else now(), now(), cell.config.as_dict(), error=error
         )
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return f"{_TIMES} workers died of it"
+    if code in ASKED_TO_END:
+        return "the worker was interrupted"
+    return f"the worker ended with code {code}" if code >= 0 else f"the worker was killed by signal {-code}"

@@ -14,6 +14,7 @@ from deepbass.cli.label import label
 from deepbass.cli.onnx import onnx
 from deepbass.cli.people import people_app
 from deepbass.cli.predict import predict
+from deepbass.cli.ray_option import WithRay
 from deepbass.cli.report import report
 from deepbass.cli.reproduce import reproduce
 from deepbass.cli.run import resume, run
@@ -25,7 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (run, resume, predict, compare, reproduce, report, label, export, onnx):
-    app.command()(command)
+    app.command(cls=WithRay)(command)
 app.command("import")(import_)
 app.add_typer(data_app, name="data")
 app.add_typer(people_app, name="people")

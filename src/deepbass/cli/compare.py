@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deepbass.cli.output import INTERRUPTED, Folder, Json, console, errors, say
+from deepbass.cli.ray_option import Ray, SideBySide, cluster_or_none
 from deepbass.cli.set_option import from_words
 from deepbass.core.errors import ConfigError
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from deepbass.bench.cells import Cell, CellResult
     from deepbass.bench.progress import MatrixProgress
     from deepbass.bench.results import Results
+    from deepbass.cluster.connection import Cluster
     from deepbass.compare.plan import Comparison, DataFacts
     from deepbass.compare.standing import Outcome
 
@@ -34,7 +36,8 @@ def compare(
         typer.Option(help="Only some methods, as in --methods logistic-regression,supervised,deepbass."),
     ] = None,
     runs: Annotated[int, typer.Option(help="Runs of each method, every one with a seed of its own.")] = 5,
-    workers: Annotated[int, typer.Option(help="Cells to run side by side, sharing the cores.")] = 1,
+    workers: SideBySide = None,
+    ray: Ray = None,
     out: Annotated[
         Path | None, typer.Option(help="The folder of results, if not compare-DATA; what it holds is not run again.")
     ] = None,
@@ -59,6 +62,7 @@ def compare(
 ) -> None:
     """Is it worth it on your data? Hold the default against plain methods. Goes on where it was stopped."""
     with errors(as_json):
+        from deepbass.cluster.address import check_workers
         from deepbass.compare.methods import check_method
 
         given = {"features": features, "pool": pool, "validation": validation, "text": text, "target": target}
@@ -66,9 +70,9 @@ def compare(
         wanted, again = _names(methods), _names(redo)
         for name in wanted + again:
             check_method(name)
-        for what, number in {"runs": runs, "workers": workers}.items():
-            if number < 1:
-                raise ConfigError(f"--{what} {number} is too few: it must be 1 or more.")
+        if runs < 1:
+            raise ConfigError(f"--runs {runs} is too few: it must be 1 or more.")
+        check_workers(ray, workers, alone=True)
         if seed < 0:
             raise ConfigError(f"--seed {seed} must be 0 or more.")
 
@@ -84,7 +88,9 @@ def compare(
         settings = read_settings({**from_words(set_ or []), **named})
         name = data if data in NAMED else name_of(Path(data).expanduser())
         where = out or Path(f"compare-{file_name(name)}")
-        with _stoppable():
+        with _stoppable(), cluster_or_none(ray, workers, alone=True) as cluster, _features_on(cluster):
+            if cluster and data not in NAMED:
+                cluster.can_see([data])
             facts = _look(data, settings, seed, folder)
             chosen = choose_methods(wanted, facts.pool)
             plan = make_plan(data, facts, budgets, chosen, runs, seed, settings)
@@ -96,10 +102,22 @@ def compare(
             results.keep_plan(with_methods(plan, results.about.get("plan")).as_dict())
             _forget(plan, results, again)
             _compute_features(plan, results, folder)
-            progress = _run(plan, results, workers, folder)
+            progress = _run(plan, results, cluster.workers if cluster else workers or 1, folder, cluster)
         outcome = read_outcome(results)
         page, table = write_comparison(where, outcome)
         _finish(progress, outcome, where, page, table, as_json)
+
+
+@contextmanager
+def _features_on(cluster: Cluster | None) -> Iterator[None]:
+    """Let features be computed on the cluster, if there is one."""
+    if cluster is None:
+        yield
+        return
+    from deepbass.cluster.feature_tasks import features_on
+
+    with features_on(cluster):
+        yield
 
 
 def _names(words: list[str] | None) -> list[str]:
@@ -158,7 +176,9 @@ def _forget(plan: Comparison, results: Results, again: list[str]) -> None:
             results.file(cell).unlink(missing_ok=True)
 
 
-def _run(plan: Comparison, results: Results, workers: int, folder: Path | None) -> MatrixProgress:
+def _run(
+    plan: Comparison, results: Results, workers: int, folder: Path | None, cluster: Cluster | None
+) -> MatrixProgress:
     from shutil import rmtree
 
     from deepbass.bench.runner import Audience, run_matrix
@@ -181,6 +201,7 @@ def _run(plan: Comparison, results: Results, workers: int, folder: Path | None) 
             worker="deepbass.compare.compare_worker",
             cost=cost_of,
             together=same_process,
+            cluster=cluster,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -36,6 +37,7 @@ class Display:
         self._started_at: tuple[int, float] | None = None  # first iteration seen, and when
         self._metrics: Metrics | None = None
         self._doing = ("starting", 0.0)
+        self._workers: Callable[[], str] | None = None
         self._last_line = 0.0
         self._live = (
             Live(get_renderable=self._block, console=console, refresh_per_second=4) if console.is_terminal else None
@@ -66,11 +68,16 @@ class Display:
         if not self._live and (last or now - self._last_line >= _LINE_SECONDS):
             self._last_line = now
             parts = [f"iteration {iteration}/{self._iterations}", *(f"{name} {value}" for name, value in self._facts())]
+            parts += [each.plain for each in self._who()]
             self._console.print(Text(" · ".join(parts)), soft_wrap=True)
 
     def on_config(self, config: Config) -> None:
         """Take up how many iterations there will be, once the data has decided."""
         self._iterations = config.iterations
+
+    def on_workers(self, said: Callable[[], str]) -> None:
+        """Take up what says in a line who computes, to be asked whenever it is shown."""
+        self._workers = said
 
     def on_note(self, note: str) -> None:
         """Say something that stays on the screen."""
@@ -80,7 +87,7 @@ class Display:
         what, share = self._doing
         if self._iteration is None:
             title = Text("Initial training on the known labels" if what == "training" else _DOING.get(what, what))
-            return stacked(title, ProgressBar(total=1.0, completed=share, width=50))
+            return stacked(title, ProgressBar(total=1.0, completed=share, width=50), *self._who())
         title = Text(f"Iteration {self._iteration} of {self._iterations}", style="bold")
         if self._iteration < self._iterations:
             title.append(f"   {_DOING.get(what, what)} {share:.0%}", style="not bold dim")
@@ -88,7 +95,11 @@ class Display:
         facts = self._facts()
         table.add_row(*(Text(name, style="dim", no_wrap=True) for name, _ in facts))
         table.add_row(*(Text(value, style="bold", no_wrap=True) for _, value in facts))
-        return stacked(title, ProgressBar(total=self._iterations or 1, completed=self._iteration, width=50), table)
+        bar = ProgressBar(total=self._iterations or 1, completed=self._iteration, width=50)
+        return stacked(title, bar, table, *self._who())
+
+    def _who(self) -> list[Text]:
+        return [Text(self._workers(), style="dim")] if self._workers else []
 
     def _facts(self) -> list[tuple[str, str]]:
         metrics = self._metrics

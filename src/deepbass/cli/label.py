@@ -12,6 +12,7 @@ import typer
 
 from deepbass.cli.annotator import annotator_name
 from deepbass.cli.output import INTERRUPTED, Folder, Json, errors, print_json, say
+from deepbass.cli.ray_option import Ray, Workers, check_cluster
 from deepbass.cli.set_option import from_words
 from deepbass.cli.shares import share
 from deepbass.core.errors import ConfigError
@@ -109,6 +110,8 @@ def label(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Any other setting of the training, as in --set batch_size=32.")
     ] = None,
+    ray: Ray = None,
+    workers: Workers = None,
     certfile: Annotated[Path | None, typer.Option(help="A TLS certificate, for other machines (PEM).")] = None,
     keyfile: Annotated[Path | None, typer.Option(help="The certificate's key (PEM).")] = None,
     insecure_http: Annotated[
@@ -124,6 +127,7 @@ def label(
     """Open a page on which people label images, texts or rows by keyboard while a model learns from them."""
     with errors(as_json):
         need_web()
+        check_cluster(ray, workers)
         config = {**_config(set_ or [], model, features), **_given(text=text, target=target, id=id_)}
         settings = _given(
             audit=share("--audit", audit),
@@ -170,6 +174,8 @@ def label(
                         data=folder,
                         named_model=config.get("model"),
                         named_features=config.get("features"),
+                        ray=ray,
+                        workers=workers,
                         on_ready=on_ready,
                     )
         except KeyboardInterrupt:  # before there was a server to end

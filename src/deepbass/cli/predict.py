@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -14,6 +14,7 @@ import typer
 
 from deepbass.cli.output import INTERRUPTED, errors, say
 from deepbass.cli.prediction_writer import FORMATS, PredictionWriter
+from deepbass.cli.ray_option import Ray, Workers, cluster_or_none
 
 if TYPE_CHECKING:
     from deepbass.runs.predictor import Prediction
@@ -52,9 +53,11 @@ def predict(
     features: Annotated[
         str | None, typer.Option(help="The model's own features again, as file.py:function, for the same reason.")
     ] = None,
+    ray: Ray = None,
+    workers: Workers = None,
 ) -> None:
     """Tell the class of every sample, and how sure the model is: a line each, as they come."""
-    with errors(as_json=False):
+    with errors(as_json=False), cluster_or_none(ray, workers) as cluster:
         from deepbass.core.config import one_of
         from deepbass.core.errors import DataError
         from deepbass.data.incoming import inputs_of
@@ -64,14 +67,13 @@ def predict(
 
         kind = format_ or ("jsonl" if out is not None and out.suffix.lower() in (".jsonl", ".ndjson") else "csv")
         one_of("format", kind, FORMATS)
-        predictor = Predictor.load(
-            path,
-            model=whole_reference(model) if model else None,
-            features=whole_reference(features) if features else None,
-            passes=passes,
-        )
+        code = {
+            "model": whole_reference(model) if model else None,
+            "features": whole_reference(features) if features else None,
+        }
+        predictor = Predictor.load(path, passes=passes, **code)
         predictor.text = text or predictor.text
-        opened = inputs_of(inputs, replace(predictor.wanted, id=id_))
+        opened = inputs_of(inputs, replace(predictor.wanted, id=id_, files=cluster is not None))
         for note in [predictor.note, *(note for each in opened for note in each.notes)]:
             if note:
                 say(f"Note: {note}", style="yellow")
@@ -79,8 +81,13 @@ def predict(
         total = None if None in counts else sum(filter(None, counts))
         items = (item for each in opened for item in each.items())
         shown = sys.stderr.isatty() and (out is not None or not sys.stdout.isatty())
-        predictions = track(predictor.stream(items), "Predicting", total, shown)
-        with _written_to(out, force) as file:
+        stream = predictor.stream
+        if cluster is not None:
+            from deepbass.runs.prediction_tasks import PredictionTasks
+
+            stream = PredictionTasks(cluster, predictor, **code).stream
+        predictions = track(stream(items), "Predicting", total, shown)
+        with closing(predictions), _written_to(out, force) as file:
             writer = PredictionWriter(file, kind, predictor.classes, top)
             made, failed = _write(predictions, writer, None if out else file)
             if not made:

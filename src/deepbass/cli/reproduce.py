@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from deepbass.cli.output import INTERRUPTED, Folder, Json, console, errors, say
+from deepbass.cli.ray_option import Ray, SideBySide, cluster_or_none
 from deepbass.core.errors import ConfigError
 
 
@@ -23,7 +24,8 @@ def reproduce(
     tier: Annotated[
         str, typer.Option(help="full: the paper's protocol. quick: a reduction, hours instead of days.")
     ] = "quick",
-    workers: Annotated[int, typer.Option(help="Cells to run side by side, sharing the cores.")] = 1,
+    workers: SideBySide = None,
+    ray: Ray = None,
     folder: Folder = None,
     out: Annotated[Path, typer.Option(help="The folder of results; what it holds is not run again.")] = Path(
         "reproduction"
@@ -32,6 +34,7 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments again and set the results beside the paper's. Goes on where it was stopped."""
     with errors(as_json):
+        from deepbass.cluster.address import check_workers
         from deepbass.core.config import one_of
         from deepbass.paper.rows import RUNS, TIERS, choose, plan
 
@@ -41,6 +44,7 @@ def reproduce(
         count = RUNS[tier] if runs is None else runs
         if count < 1:
             raise ConfigError(f"--runs {runs} is too few: it must be 1 or more.")
+        check_workers(ray, workers, alone=True)
 
         from deepbass.bench.results import Results
         from deepbass.bench.runner import Audience, run_matrix
@@ -50,10 +54,15 @@ def reproduce(
 
         results = Results.make(out)
         try:
-            with term_like_ctrl_c(), MatrixDisplay(console()) as display:
+            with (
+                term_like_ctrl_c(),
+                cluster_or_none(ray, workers, alone=True) as cluster,
+                MatrixDisplay(console()) as display,
+            ):
                 audience = Audience(display.on_progress, display.on_end, display.on_note)
                 cells = plan(chosen, tier, count)
-                progress = run_matrix(cells, results, workers=workers, folder=folder, audience=audience)
+                crew = cluster.workers if cluster else workers or 1
+                progress = run_matrix(cells, results, workers=crew, folder=folder, audience=audience, cluster=cluster)
         except KeyboardInterrupt:
             say("Stopped. Every finished iteration is saved; the same command goes on from there.")
             raise typer.Exit(INTERRUPTED) from None

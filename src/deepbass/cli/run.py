@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deepbass.cli.output import INTERRUPTED, Folder, Json, console, errors, print_json, say
+from deepbass.cli.ray_option import Ray, Workers
 from deepbass.cli.set_option import from_words
 from deepbass.cli.setting_options import with_parts, with_settings
+from deepbass.cluster.address import check_workers
 from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DeepBassError
 from deepbass.core.own_parts import options_again
@@ -38,6 +40,8 @@ def run(
     ] = None,
     folder: Folder = None,
     out: Annotated[Path | None, typer.Option(help="The run's directory, if not runs/DATA-1, -2, ...")] = None,
+    ray: Ray = None,
+    workers: Workers = None,
     as_json: Json = False,
     **settings: Any,
 ) -> None:
@@ -64,7 +68,7 @@ def run(
 
         where = out or free_directory(source if source in NAMED else name_of(Path(source).expanduser()))
         with _watched(configured, where) as watch:
-            result = go(source, preset=chosen, out=where, folder=folder, watch=watch, **layers)
+            result = go(source, preset=chosen, out=where, folder=folder, watch=watch, **_where(ray, workers), **layers)
         _finish(result, as_json)
 
 
@@ -73,6 +77,8 @@ def resume(
     path: Annotated[Path, typer.Argument(help="The run's directory.", metavar="DIR")],
     source: Annotated[str | None, typer.Option(help="Where the data is now, if it has moved.")] = None,
     folder: Folder = None,
+    ray: Ray = None,
+    workers: Workers = None,
     as_json: Json = False,
     **parts: Any,
 ) -> None:
@@ -84,8 +90,14 @@ def resume(
         with RunDir.open(path, lock=False) as run_dir:
             configured = Config.of(run_dir.about["config"])
         with _watched(configured, path) as watch:
-            result = go_on(path, source, folder=folder, watch=watch, **parts)
+            result = go_on(path, source, folder=folder, watch=watch, **_where(ray, workers), **parts)
         _finish(result, as_json)
+
+
+def _where(ray: str | None, workers: int | None) -> dict[str, Any]:
+    """Say in Python's words which machines compute."""
+    check_workers(ray, workers)
+    return {} if ray is None else {"engine": "ray", "address": ray, "workers": workers}
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +118,8 @@ def _watched(configured: Config, path: Path) -> Iterator[Watch]:
     try:
         with term_like_ctrl_c(), Display(console(), configured.iterations) as display:
             on = display
-            yield Watch(on.on_progress, on.on_metrics, on.on_note, on.on_config, bars=sys.stderr.isatty())
+            seen = (on.on_progress, on.on_metrics, on.on_note, on.on_config, on.on_workers)
+            yield Watch(*seen, bars=sys.stderr.isatty())
     except KeyboardInterrupt:
         if (path / RUN_FILE).exists():
             again = shlex.quote(str(path)) + options_again(configured.as_dict())

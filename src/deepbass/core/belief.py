@@ -148,6 +148,13 @@ class BeliefSum:
         self._votes_N_C[who, probs.argmax(1)] += 1
         self._passes_N[rows] += 1
 
+    def merge(self, rows: Ids, other: Partial) -> None:
+        """Count passes over the samples at ``rows`` that were added up elsewhere."""
+        self._probs_N_C[rows] += other.probs_N_C
+        self._entropy_N[rows] += other.entropy_N
+        self._votes_N_C[rows] += other.votes_N_C
+        self._passes_N[rows] += other.done_N
+
     def partial(self, ids: Ids, rows: Ids, passes: int) -> Partial:
         """Tell what is known of ``ids[rows]`` before all of ``passes`` are made."""
         return Partial(

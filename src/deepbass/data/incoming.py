@@ -49,7 +49,7 @@ class NewSample(NamedTuple):
     """A sample to be judged."""
 
     name: str
-    sample: Any  # a picture, a text, a row or an array; an UnreadableSample says why there is none
+    sample: Any  # a picture or its file, a text, a row or an array; an UnreadableSample says why there is none
 
 
 # None: there is nothing more for the moment, so whoever gathers samples had better go on with what there is
@@ -66,6 +66,7 @@ class Wanted:
     id: str | None = None  # column of a table that names its rows; None: their numbers do
     columns: tuple[str, ...] = ()  # that a table must have
     side: int | None = None  # pixels that big JPEGs need not be much larger than
+    files: bool = False  # images in files are left there: whoever judges them decodes them
 
 
 @dataclass(frozen=True)
@@ -139,12 +140,13 @@ def _from_files(path: Path, wanted: Wanted) -> Opened:
             raise DataError(f"{path} has {also}no {what} in it. The model takes {TAKEN[wanted.kind]}.")
     names = [str(file) for file in paths]
     samples: RawSamples = TextFiles(paths, names) if wanted.kind == "text" else ImageFiles(paths, names, wanted.side)
-    return Opened(partial(_raw, samples), len(paths), tuple(notes))
+    return Opened(partial(_raw, samples, wanted.files), len(paths), tuple(notes))
 
 
-def _raw(samples: RawSamples) -> Incomings:
+def _raw(samples: RawSamples, files: bool = False) -> Incomings:
+    left = samples.file if files and isinstance(samples, ImageFiles) else partial(_tried, samples)
     for row in range(len(samples)):
-        yield NewSample(samples.name(row), _tried(samples, row))
+        yield NewSample(samples.name(row), left(row))
 
 
 def _tried(samples: RawSamples, row: int) -> Any:
@@ -190,7 +192,10 @@ def _from_paths(path: Path, wanted: Wanted) -> Opened:
 
 def _images(paths: Iterable[str | None], wanted: Wanted) -> Incomings:
     for name in paths:
-        yield None if name is None else NewSample(name, _tried(ImageFiles([Path(name)], [name], wanted.side), 0))
+        if name is None:
+            yield None
+        else:
+            yield from _raw(ImageFiles([Path(name)], [name], wanted.side), wanted.files)
 
 
 def _with_text(file: RowFile, wanted: Wanted) -> RowFile:

@@ -14,7 +14,7 @@ class JoinedArrays:
 
     def __init__(self, parts: Sequence[Any]) -> None:
         """Take arrays of samples of one shape and type."""
-        self._parts = parts
+        self.parts = parts
         self._ends = np.cumsum([len(part) for part in parts])
         self.dtype: np.dtype[Any] = parts[0].dtype
         self.shape: tuple[int, ...] = (int(self._ends[-1]), *parts[0].shape[1:])
@@ -29,7 +29,7 @@ class JoinedArrays:
             return self[[int(wanted)]][0]  # type: ignore[no-any-return]
         found = np.empty((len(wanted), *self.shape[1:]), dtype=self.dtype)
         which = np.searchsorted(self._ends, wanted, side="right")
-        for place, part in enumerate(self._parts):
+        for place, part in enumerate(self.parts):
             here = which == place
             if here.any():
                 found[here] = part[wanted[here] - (int(self._ends[place]) - len(part))]

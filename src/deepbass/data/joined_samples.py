@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from deepbass.core.raw_samples import Kind, RawSamples, Row
+from deepbass.data.raw_images import HasFiles, NamedFile
 
 
 @runtime_checkable
@@ -45,6 +46,11 @@ class JoinedSamples:
         """Sum a sample up."""
         part, place = self._find(row)
         return part.key(place)
+
+    def file(self, row: int) -> NamedFile | None:
+        """Tell where a picture is, if it is in a file of its own."""
+        part, place = self._find(row)
+        return part.file(place) if isinstance(part, HasFiles) else None
 
     def beside(self, row: int) -> Row:
         """Read the columns that may be shown beside a text."""

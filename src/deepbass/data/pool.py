@@ -48,9 +48,19 @@ class Pool:
         return len(self._samples) if self._rows is None else len(self._rows)
 
     @property
+    def samples(self) -> NDArray[Any]:
+        """The array that the samples are taken from, or what indexes like one."""
+        return self._samples
+
+    @property
     def rows(self) -> Ids:
         """Which rows of the data the samples are, in the order of their ids; listed when asked for, if it is all."""
         return np.arange(len(self._samples)) if self._rows is None else self._rows
+
+    @property
+    def whole(self) -> bool:
+        """Whether the samples are all rows of the data, in their order."""
+        return self._rows is None
 
     @property
     def row_map(self) -> RowMap:

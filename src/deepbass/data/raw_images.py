@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,21 @@ from deepbass.data.sample_arrays import CHUNK_BYTES, view_samples
 
 if TYPE_CHECKING:
     from PIL import Image
+
+
+class NamedFile(NamedTuple):
+    """A picture that is still in its file; with a ``side``, it may be decoded at a fraction of its size."""
+
+    path: Path
+    side: int | None
+
+
+@runtime_checkable
+class HasFiles(Protocol):
+    """Samples some of which are pictures in files."""
+
+    def file(self, row: int) -> NamedFile | None:
+        """Tell where a picture is, for whoever decodes it elsewhere; None: it is in no file of its own."""
 
 
 class ImageFiles:
@@ -35,6 +50,10 @@ class ImageFiles:
 
     def __len__(self) -> int:
         return len(self._paths)
+
+    def file(self, row: int) -> NamedFile:
+        """Tell where an image is, for whoever decodes it elsewhere."""
+        return NamedFile(self._paths[row], self._side)
 
     def drafted(self, side: int) -> ImageFiles:
         """Take the same files for whoever needs them no larger than ``side`` pixels: several times as fast."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepbass.core.errors import DataError, DeepBassError
+from deepbass.core.errors import ConfigError, DataError, DeepBassError
 from deepbass.core.foreign import excerpt, reason_of
+from deepbass.core.raw_samples import UnreadableSample
 from deepbass.features.extractor import Extractor, Features
+
+CheckedBatch = tuple[list[int], Features, dict[int, str]]  # rows that worked, their features, why others did not
 
 
 class PreparedSample(NamedTuple):
@@ -20,9 +23,26 @@ class PreparedSample(NamedTuple):
     prepared: Any
 
 
-def compute_checked(
-    extractor: Extractor, batch: Sequence[PreparedSample]
-) -> tuple[list[int], Features, dict[int, str]]:
+def prepare_checked(
+    extractor: Extractor, rows: Iterable[int], read: Callable[[int], Any], name: Callable[[int], str]
+) -> tuple[list[PreparedSample], dict[int, str]]:
+    """Read samples and make them ready; tell why those that fail do."""
+    ready, failed = [], {}
+    for row in rows:
+        try:
+            prepared = extractor.prepare(read(row))
+        except UnreadableSample as error:
+            failed[row] = reason_of(error)
+        except ConfigError:  # of a machine that does not see its file: it is no fault of the sample
+            raise
+        except Exception as error:
+            failed[row] = f"{extractor.name} features cannot be computed ({reason_of(error)})"
+        else:
+            ready.append(PreparedSample(row, name(row), prepared))
+    return ready, failed
+
+
+def compute_checked(extractor: Extractor, batch: Sequence[PreparedSample]) -> CheckedBatch:
     """Compute a batch: the rows that worked, their features, and why the others did not.
 
     If the whole batch raises, its samples are tried one by one; if each of several raises, it is the extractor.

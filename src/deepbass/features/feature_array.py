@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,12 +15,29 @@ from numpy.typing import ArrayLike, NDArray
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import excerpt, reason_of
 from deepbass.core.raw_samples import RawSamples, UnreadableSample
-from deepbass.features.checked import PreparedSample, compute_checked
+from deepbass.features.checked import CheckedBatch, PreparedSample, compute_checked, prepare_checked
 from deepbass.features.extractor import Extractor, Features, Progress
 from deepbass.features.feature_cache import FeatureFiles
 from deepbass.features.segment import DIGEST, Digests
 
 _NOWHERE = -1
+
+
+class BatchSpread(Protocol):
+    """Computes batches of rows elsewhere, several side by side."""
+
+    @property
+    def side_by_side(self) -> int:
+        """How many are computed at a time."""
+
+    def __call__(
+        self, samples: RawSamples, extractor: Extractor, batches: list[NDArray[np.int64]]
+    ) -> Iterator[CheckedBatch]:
+        """Yield the results of all batches, in their order."""
+
+
+# for arrays that are opened meanwhile
+SPREAD_BY: ContextVar[BatchSpread | None] = ContextVar("spread_by", default=None)
 
 
 class FeatureArray:
@@ -37,6 +55,7 @@ class FeatureArray:
         self.folder = folder
         self.failed: dict[int, str] = {}  # why, by row
         self.on_progress: Progress = _silent  # for those who compute without saying whom to tell
+        self._spread = SPREAD_BY.get()
         self._samples = samples
         self._rows = np.arange(len(samples))
         self._digests, self._which = self._sum_up()
@@ -79,6 +98,11 @@ class FeatureArray:
         return ready
 
     @property
+    def side_by_side(self) -> int:
+        """How many batches are computed at a time."""
+        return 1 if self._spread is None else self._spread.side_by_side
+
+    @property
     def notes(self) -> list[str]:
         """What users should know about where the features are."""
         return self._files.notes
@@ -97,6 +121,10 @@ class FeatureArray:
             here = segments == number
             features[here] = self._files.read(int(number), positions[here])
         return features if np.ndim(chosen) else features[0]
+
+    def places(self) -> tuple[list[NDArray[Any]], NDArray[np.int32], NDArray[np.int64]]:
+        """Tell where the rows are: the arrays that hold them, and of every row which of these, and its place there."""
+        return self._files.arrays(), self._segment[self._which], self._position[self._which]
 
     def compute(self, rows: ArrayLike | None = None, progress: Progress | None = None) -> None:
         """Compute what is missing of these rows, in their order; None means all, in theirs.
@@ -135,16 +163,29 @@ class FeatureArray:
         self._read_news()
         rows, done = self._missing(wanted), self._done(wanted)
         times = np.bincount(self._which[wanted], minlength=len(self._digests))  # rows that share their features
-        for number, found_batch in enumerate(self._read_ahead(rows)):
-            batch = [sample for sample in found_batch if self._is_unchanged(sample.row)]
-            if batch:
-                found, features, failed = compute_checked(self.extractor, batch)
-                self.failed.update(failed)
-                if found:
-                    self._keep(np.asarray(found), features)
-            size = self.extractor.batch
-            done += int(times[self._which[rows[number * size : (number + 1) * size]]].sum())
+        size = self.extractor.batch
+        batches = [rows[start : start + size] for start in range(0, len(rows), size)]
+        for batch, (found, features, failed) in zip(batches, self._computed(batches), strict=True):
+            self.failed.update(failed)
+            if found:
+                self._keep(np.asarray(found), features)
+            done += int(times[self._which[batch]].sum())
             tell(done, len(wanted))
+
+    def _computed(self, batches: list[NDArray[np.int64]]) -> Iterator[CheckedBatch]:
+        """Compute batches here, or by whoever computes features for this process."""
+        if self._spread is None:
+            for read in self._read_ahead(batches):
+                same = [sample for sample in read if self._is_unchanged(sample.row)]
+                yield compute_checked(self.extractor, same) if same else ([], self._none, {})
+            return
+        for found, features, failed in self._spread(self._samples, self.extractor, batches):
+            same_rows = np.array([self._is_unchanged(row) for row in found], dtype=bool)
+            yield [row for row, same in zip(found, same_rows, strict=True) if same], features[same_rows], failed
+
+    @property
+    def _none(self) -> Features:
+        return np.empty((0, self.extractor.width), np.float32)
 
     def _is_unchanged(self, row: int) -> bool:
         """Tell whether what was read is still what its key said, which may be minutes old."""
@@ -162,10 +203,8 @@ class FeatureArray:
         self._segment[which] = number
         self._position[which] = first + np.arange(len(which))
 
-    def _read_ahead(self, rows: NDArray[np.int64]) -> Iterator[list[PreparedSample]]:
+    def _read_ahead(self, batches: list[NDArray[np.int64]]) -> Iterator[list[PreparedSample]]:
         """Read batches; one thread reads the next while this one is computed, so that two are in memory."""
-        size = self.extractor.batch
-        batches = [rows[start : start + size] for start in range(0, len(rows), size)]
         if self._samples.kind != "image":
             yield from map(self._read, batches)
             return
@@ -177,18 +216,11 @@ class FeatureArray:
                 coming = reader.submit(self._read, following) if following is not None else None
                 yield batch
 
-    def _read(self, rows: Sequence[int] | NDArray[np.int64]) -> list[PreparedSample]:
-        batch = []
-        for row in map(int, rows):
-            try:
-                prepared = self.extractor.prepare(self._samples.read(row))
-            except UnreadableSample as error:
-                self.failed[row] = reason_of(error)
-            except Exception as error:
-                self.failed[row] = f"{self.extractor.name} features cannot be computed ({reason_of(error)})"
-            else:
-                batch.append(PreparedSample(row, self._samples.name(row), prepared))
-        return batch
+    def _read(self, rows: NDArray[np.int64]) -> list[PreparedSample]:
+        samples = self._samples
+        ready, failed = prepare_checked(self.extractor, rows.tolist(), samples.read, samples.name)
+        self.failed.update(failed)
+        return ready
 
     def _read_news(self) -> None:
         """Take up what is on disk by now."""

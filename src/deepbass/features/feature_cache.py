@@ -14,9 +14,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
+from numpy.typing import NDArray
 
 from deepbass.features.extractor import Extractor, Features
 from deepbass.features.segment import LOCK, ROWS, Digests, MemorySegment, Segment, fits_half
@@ -80,6 +82,10 @@ class FeatureFiles:
     def read(self, number: int, positions: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Features:
         """Read rows of a segment."""
         return self._segments[number].read(positions)
+
+    def arrays(self) -> list[NDArray[Any]]:
+        """List all rows of every segment."""
+        return [segment.rows for segment in self._segments]
 
     def append(self, digests: Digests, rows: Features) -> tuple[int, int]:
         """Keep rows, on disk if that is possible; tell the segment and the position of the first."""

@@ -138,9 +138,14 @@ class Segment:
 
     def read(self, positions: NDArray[np.int64]) -> Features:
         """Read rows by position."""
+        return self.rows[positions].astype(np.float32)
+
+    @property
+    def rows(self) -> NDArray[np.floating[Any]]:
+        """All rows, in the file."""
         if self._map is None or len(self._map) < self.committed:
             self._map = np.memmap(self._rows, self._dtype, "r", 0, (self.committed, self._width))
-        return self._map[positions].astype(np.float32)
+        return self._map
 
     def used(self) -> None:
         """Note that somebody reads this, so that it is not removed as forgotten."""
@@ -150,9 +155,9 @@ class Segment:
 
     def _open(self, path: Path) -> io.FileIO:
         try:
-            file = io.FileIO(path, "r+")
+            file = io.FileIO(str(path), "r+")  # a text: so that a map of it knows its file
         except PermissionError:
-            file = io.FileIO(path, "r")
+            file = io.FileIO(str(path), "r")
         weakref.finalize(self, file.close)
         return file
 
@@ -174,6 +179,11 @@ class MemorySegment:
     def read(self, positions: NDArray[np.int64]) -> Features:
         """Read rows by position."""
         return self._rows[positions]
+
+    @property
+    def rows(self) -> Features:
+        """All rows."""
+        return self._rows[: self.committed]
 
 
 def fits_half(rows: Features) -> bool:

@@ -8,12 +8,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from deepbass.core.labels import Classes
 from deepbass.learn.engine import Engine
 from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import pack, unpack
@@ -39,10 +36,12 @@ class Averaged:
         self._optimisation = optimised(self.student)
         self._decay, self._steps = decay, 0
 
-    def step(self, inputs: NDArray[np.float32], classes: Classes) -> None:
-        """Train the student on a batch, inside `trained.training`, and move the teacher after it."""
+    def zero_grad(self) -> None:
+        """Make ready for a batch, whose gradient `trained` will set."""
         self._optimisation.zero_grad()
-        self.trained.backward(inputs, classes)
+
+    def step(self) -> None:
+        """Move the student by the gradient that was set, and the teacher after it."""
         self._optimisation.step()
         self._steps += 1
         kept = decay_at(self._steps, self._decay)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from contextvars import ContextVar
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepbass.core.belief import BeliefSum, Floats
+from deepbass.core.config import Config
 from deepbass.core.labels import Classes, Ids
+from deepbass.core.need import Need
+from deepbass.core.own_parts import OwnParts
+from deepbass.core.pool_belief import Columns
 from deepbass.core.samples import Samples
 
 OnShare = Callable[[float], None]  # the share of the work that is done
+_READ_AT_A_TIME = 1024  # samples
 PREDICTION = 0  # the seed of the masks that all predictions are made with
 
 
@@ -42,6 +48,9 @@ class Engine(Protocol):
         So a sample's prediction hangs on nothing but the sample; a model without dropout makes one pass.
         """
 
+    def predictions(self, samples: Samples, ids: Ids, passes: int, on_share: OnShare) -> Floats:
+        """Predict class probabilities of some samples as `mean` does; with no passes, with dropout off."""
+
     def each(self, inputs: NDArray[np.float32], passes: int) -> Floats:
         """Predict class probabilities in each of these passes, T x N x C: a pass is one network for all samples.
 
@@ -56,3 +65,33 @@ class Engine(Protocol):
 
         The inputs, one row per sample, are the engine's to keep: a first layer that works in place may overwrite them.
         """
+
+    def backward_on(self, ids: Ids, classes: Classes) -> None:
+        """Set the gradient of the mean loss over some samples of the pool as they are, with dropout."""
+
+
+@runtime_checkable
+class SpreadEngine(Engine, Protocol):
+    """An engine of many workers: each computes whole slabs of the pool (learn/slabs.py), reduced where they are."""
+
+    def compute_slabs(
+        self, slabs: Sequence[range], passes: int, seed: int, need: Need, on_share: OnShare
+    ) -> Iterator[tuple[range, Columns]]:
+        """Compute slabs, in whatever order they come."""
+
+
+def predict_in_parts(engine: Engine, samples: Samples, ids: Ids, passes: int, on_share: OnShare) -> Floats:
+    """Predict as `Engine.predictions` promises, a part of the samples at a time."""
+    if not passes or not len(ids):
+        return engine.probabilities(samples, ids, on_share)
+    parts = []
+    for start in range(0, len(ids), _READ_AT_A_TIME):
+        on_share(start / len(ids))
+        parts.append(engine.mean(samples.read(ids[start : start + _READ_AT_A_TIME]), passes))
+    return np.concatenate(parts)
+
+
+# puts another engine in the place of one of this process, as the workers of a cluster are: of the engine, its model,
+# its pool, how many classes, the configuration, and the caller's own parts
+Replace = Callable[["Engine", Any, Samples, int, Config, OwnParts | None], "Engine"]
+REPLACED_BY: ContextVar[Replace | None] = ContextVar("REPLACED_BY", default=None)

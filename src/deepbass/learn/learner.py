@@ -29,7 +29,7 @@ from deepbass.core.quality import Quality
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
 from deepbass.learn.augment import augment, augments
-from deepbass.learn.engine import Engine
+from deepbass.learn.engine import REPLACED_BY, Engine, SpreadEngine
 from deepbass.learn.kernel.kernel_engine import KernelEngine
 from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import as_bytes, pack, unpack, weights_of
@@ -38,7 +38,6 @@ from deepbass.learn.slabs import SLAB, compute_slab, seeded, slabs_of
 from deepbass.learn.torch_engine import TorchEngine, own_loss, slices
 
 OnProgress = Callable[[str, float], None]  # what is being done, and the share that is done
-_READ_AT_A_TIME = 1024  # samples
 
 
 class LocalLearner:
@@ -93,7 +92,11 @@ class LocalLearner:
                 for done, rows in enumerate(batches):
                     self._on_progress("training", (epoch + done / len(batches)) / epochs)
                     self._optimisation.zero_grad()
-                    self._engine.backward(self._shown(ids[rows], labels, views), classes[rows].astype(np.int64))
+                    known = classes[rows].astype(np.int64)
+                    if self._augments:
+                        self._engine.backward(self._shown(ids[rows], labels, views), known)
+                    else:
+                        self._engine.backward_on(ids[rows], known)
                     self._optimisation.step()
                 if batches:
                     self._optimisation.end_epoch()
@@ -138,6 +141,11 @@ class LocalLearner:
                 )
 
         with self._timed("infer pool"):
+            if isinstance(self._engine, SpreadEngine):
+                on_share = partial(self._on_progress, "infer pool")
+                return gathered(
+                    self._engine.compute_slabs(slabs, passes, seed, need, on_share), len(self._pool), self._each
+                )
             return gathered(parts(), len(self._pool), self._each)
 
     def _share_of_slab(self, done: int, slabs: int, share: float) -> None:
@@ -195,23 +203,16 @@ class LocalLearner:
 
     def _predicted_by(self, engine: Engine, samples: Samples, ids: Ids | None) -> Floats:
         wanted, passes = np.arange(len(samples)) if ids is None else ids, self._config.predict_passes
-        if not passes:
-            return engine.probabilities(samples, wanted, lambda share: self._on_progress("evaluating", share))
-        probs_N_C = np.empty((len(wanted), self._classes))
-        for part in slices(len(wanted), _READ_AT_A_TIME):
-            self._on_progress("evaluating", part.start / len(wanted))
-            probs_N_C[part] = engine.mean(samples.read(wanted[part]), passes)
-        return probs_N_C
+        return engine.predictions(samples, wanted, passes, lambda share: self._on_progress("evaluating", share))
 
     def _each(self, ids: Ids, passes: int) -> Floats:
         return self._engine.each(self._pool.read(ids), passes)
 
     def _shown(self, ids: Ids, labels: Labels, views: np.random.Generator) -> NDArray[np.float32]:
-        """Read samples as they are trained on: those with a known label augmented, if wanted; guesses never."""
+        """Read samples to train on, those with a known label augmented; guesses never are."""
         inputs = self._pool.read(ids)
-        if self._augments:
-            known_N = labels.answer[ids] != UNKNOWN
-            inputs[known_N] = augment(inputs[known_N], self._config.rotate, self._config.stretch, views)
+        known_N = labels.answer[ids] != UNKNOWN
+        inputs[known_N] = augment(inputs[known_N], self._config.rotate, self._config.stretch, views)
         return inputs
 
     @contextmanager
@@ -237,12 +238,15 @@ def engine_for(
     The kernel has the cross-entropy built in: with a loss of the user's own torch runs the model.
     """
     loss = own_loss(config, own)
-    kernel = KernelEngine.of(model, pool, classes, config) if device.type == "cpu" and loss is None else None
-    if kernel is not None:
-        return kernel
-    if len(pool.shape) == 3:  # images: torch's convolutions are over twice as fast with channels last
-        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return torchs or TorchEngine(model, pool, classes, config, device, loss=loss)
+    engine: Engine | None = None
+    if device.type == "cpu" and loss is None:
+        engine = KernelEngine.of(model, pool, classes, config)
+    if engine is None:
+        if len(pool.shape) == 3:  # images: torch's convolutions are over twice as fast with channels last
+            model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        engine = torchs or TorchEngine(model, pool, classes, config, device, loss=loss)
+    replace_by = REPLACED_BY.get()
+    return engine if replace_by is None else replace_by(engine, model, pool, classes, config, own)
 
 
 def _misfit(shape: tuple[int, ...], cause: Exception) -> ConfigError:

@@ -210,10 +210,13 @@ class TeacherLearner(LocalLearner):
                 batches = batches_of(rng.permutation(len(ids)), self._config.batch_size)
                 for done, rows in enumerate(batches):
                     self._on_progress("training", (epoch + done / len(batches)) / epochs)
-                    inputs = self._pool.read(ids[rows])
-                    if self._changes is not None:
-                        inputs = strong_views(inputs, self._changes, views)
-                    pair.step(inputs, classes[rows])
+                    pair.zero_grad()
+                    if self._changes is None:
+                        pair.trained.backward_on(ids[rows], classes[rows])
+                    else:
+                        inputs = strong_views(self._pool.read(ids[rows]), self._changes, views)
+                        pair.trained.backward(inputs, classes[rows])
+                    pair.step()
                 pair.end_epoch()
 
 

@@ -21,7 +21,7 @@ from deepbass.core.own_parts import OwnParts, check_built_in, name_of_part, own_
 from deepbass.core.randomness import seed_for
 from deepbass.core.samples import Samples
 from deepbass.learn.dropout import McDropout, QuickDropout, dropout_on, evaluating, training
-from deepbass.learn.engine import PREDICTION, OnShare
+from deepbass.learn.engine import PREDICTION, OnShare, predict_in_parts
 from deepbass.learn.hoist import Forward, Hoist, Tally, agrees, opaque, random_state
 
 Loss = Callable[[Tensor, Tensor], Tensor]  # of logits and classes
@@ -77,6 +77,10 @@ class TorchEngine:
         loss = F.cross_entropy(logits, target) if self._loss is None else _mean_loss(self._loss, logits, target)
         loss.backward()  # type: ignore[no-untyped-call]
 
+    def backward_on(self, ids: Ids, classes: Classes) -> None:
+        """Set the gradient over some samples of the pool, as they are."""
+        self.backward(self._pool.read(ids), classes)
+
     def passes(self, ids: Ids, rows: Ids, which: range, seed: int, total: BeliefSum, on_share: OnShare) -> None:
         """Add some dropout passes over ``ids[rows]`` to those rows of a sum."""
         self._hoist = self._hoist and self._traits.hoists  # asked before the first pass: it takes passes of its own
@@ -108,6 +112,10 @@ class TorchEngine:
                 total[part] += probs_B_C
             total[part] /= len(passes_made)
         return total
+
+    def predictions(self, samples: Samples, ids: Ids, passes: int, on_share: OnShare) -> Floats:
+        """Predict class probabilities of some samples as `mean` does; with no passes, with dropout off."""
+        return predict_in_parts(self, samples, ids, passes, on_share)
 
     def each(self, inputs: NDArray[np.float32], passes: int) -> Floats:
         """Predict class probabilities in each of these passes, T x N x C."""

@@ -18,10 +18,15 @@ from deepbass.core.labels import UNKNOWN
 from deepbass.core.npy import read_arrays
 from deepbass.core.quality import Quality
 from deepbass.store.events import Events
-from deepbass.store.names import FIELD_FILE, MODEL_FILE, QUALITY_FILE
+from deepbass.store.names import FIELD_FILE, MODEL_FILE, QUALITY_FILE, WORKERS_FILE
 from deepbass.store.rundir import RunDir
 
 LARGEST = 1e15
+_TALLY = {
+    **dict.fromkeys(("messages", "samples", "sent", "received"), int),
+    **dict.fromkeys(("seconds", "waited"), float),
+}
+_WORK = {"workers": {"*": {"*": _TALLY}}, "slow": {"*": float}, "lost": int, "handed_out": int}  # see CrewLog
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ class Facts:
     worth: Sequence[str] = ()  # of the final model beside plain learning, in words
     ended: bool = False  # whether the run has its final model: a rule may end it early
     why_ended: str | None = None
+    work: Mapping[str, Any] | None = None  # of the workers of a cluster, if it was computed by some
 
     @property
     def classes(self) -> list[str]:
@@ -173,6 +179,7 @@ def read_facts(path: Path) -> Facts:
             field=read_field(path / FIELD_FILE),
             quality=_read_quality(path / QUALITY_FILE, len(about["data"].get("classes", []))),
             worth=_read_worth(path / QUALITY_FILE),
+            work=_read_work(path / WORKERS_FILE),
         )
 
 
@@ -212,6 +219,20 @@ def _read_why_ended(path: Path) -> str | None:
         said: str | None = read_json(path.read_bytes(), dict).get("ended")
         check(said, (str, type(None)))
         return said
+
+
+def _read_work(path: Path) -> Mapping[str, Any] | None:
+    """Read what workers have done; None for a run that had none."""
+    if not path.exists():
+        return None
+    with decoding(path, "note of what workers did", "Delete it to do without.", StoreError):
+        found: Mapping[str, Any] = read_json(path.read_bytes(), _WORK)
+        tallies = [tally for kinds in found["workers"].values() for tally in kinds.values()]
+        for counts in (*tallies, found["slow"], {name: found[name] for name in ("lost", "handed_out")}):
+            for name, count in counts.items():
+                if not 0 <= count < LARGEST:
+                    raise ValueError(f"{name} = {count} was never counted")
+        return found
 
 
 def read_field(path: Path) -> Field | None:

@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element
 from deepbass.core.config import Config
 from deepbass.files import replace_file
 from deepbass.report.class_quality import by_class, most_confused, quality_numbers
+from deepbass.report.cluster_work import work_section
 from deepbass.report.facts import Facts, read_facts
 from deepbass.report.figures import draw
 from deepbass.report.frame import card, folded, frame, pair, pairs, scrolling_table
@@ -68,6 +69,7 @@ def _page(facts: Facts) -> Element:
         _figures("What it guessed", drawings, "pseudo-labels", "entropy"),
         questions(facts),
         _figures("Labels and time", drawings, "classes", "time", after=_class_table(facts)),
+        work_section(facts.work),
         _settings(facts),
         _made_with(facts),
         _numbers(facts),

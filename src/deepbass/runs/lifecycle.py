@@ -41,7 +41,7 @@ from deepbass.runs.identity import fingerprint, initial_key, versions
 from deepbass.runs.measure import Metrics, measure
 from deepbass.runs.recorder import Recorder
 from deepbass.store.event_rows import INITIAL, StepRow
-from deepbass.store.lock import patiently
+from deepbass.store.lock import HeldLock, patiently, wait_for_turn
 from deepbass.store.names import MODEL_FILE, QUALITY_FILE, RUN_FILE
 from deepbass.store.rundir import RunDir
 
@@ -56,6 +56,7 @@ class Watch:
     on_metrics: OnMetrics = lambda iteration, metrics: None
     on_note: Callable[[str], None] = lambda note: None
     on_config: Callable[[Config], None] = lambda config: None  # once, when the data has decided what suits it
+    on_workers: Callable[[Callable[[], str]], None] = lambda said: None  # once on a cluster: who computes, in a line
     bars: bool = False  # whether to show progress bars while data is fetched and decoded
 
 
@@ -101,6 +102,7 @@ class Run:
         self._source = config.oracle if config.oracle in ORACLES else "own"
         self._quality: Quality | None = None  # of the newest iteration, if it was made here
         self._shared: Path | None = None  # the file in which equal runs share their initial model
+        self._turn: HeldLock | None = None  # held while this run trains it
 
     @property
     def versions(self) -> dict[str, str | int]:
@@ -233,10 +235,17 @@ class Run:
         return cls.create(path, config, data, source=source, extractor=extractor, watch=watch)
 
     def share_initial(self, folder: Path) -> None:
-        """Take the initial model from a folder in which an equal run has left it; else leave it there for others."""
+        """Take the initial model from a folder in which an equal run has left it; else leave it there for others.
+
+        While an equal run trains it, wait: whichever machine does so, it is trained once.
+        """
         key = initial_key(self.config, self.data, self.learner.engine, self._initial())
         self._shared = folder / f"{key}.safetensors"
-        if self.state.iteration == UNTRAINED and self._shared.exists():
+        if self.state.iteration != UNTRAINED:
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        self._turn = wait_for_turn(self._shared.with_suffix(".lock"))
+        if self._shared.exists():
             self.learner.restore(self._shared.read_bytes())
             self._on_step(Step(replace(self.state, iteration=0)))
 
@@ -262,6 +271,7 @@ class Run:
 
     def close(self) -> None:
         """Release the run directory."""
+        self._end_turn()
         self._recorder.close()
 
     def __enter__(self) -> Self:
@@ -278,9 +288,15 @@ class Run:
         if self._shared is not None and step.state.iteration == 0 and not self._shared.exists():
             self._shared.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self._shared, self.learner.state())
+        self._end_turn()
         self._history.append(metrics)
         self._watch.on_metrics(step.state.iteration, metrics)
         self._callbacks.on_step(step.state.iteration, metrics)
+
+    def _end_turn(self) -> None:
+        if self._turn is not None:
+            self._turn.release()
+            self._turn = None
 
     def _worth(self, final: Metrics) -> list[str]:
         """Say what the model is worth beside plain learning."""

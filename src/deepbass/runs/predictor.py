@@ -58,7 +58,7 @@ class Predictor:
     """A trained model with all that it takes to use it."""
 
     def __init__(self, saved: SavedModel, network: nn.Module, extractor: Extractor | None) -> None:
-        self.network, self.extractor = network, extractor
+        self.saved, self.network, self.extractor = saved, network, extractor
         self.note = saved.note  # what the user should be told of where the model comes from
         self.passes = saved.config.predict_passes  # dropout passes that a prediction is the mean of; 0: dropout off
         self.text, self.target = saved.config.text, saved.config.target
@@ -100,6 +100,11 @@ class Predictor:
         picture = len(self.shape) == 3 and self.shape[0] in (1, 3) and self.pixels is not False
         return Wanted("image" if picture else "array", self.shape, side=max(self.shape[1:]) if picture else None)
 
+    @property
+    def batch(self) -> int:
+        """How many samples are judged at a time."""
+        return self.extractor.batch if self.extractor is not None else BATCH
+
     def predict(self, samples: Any) -> Floats:
         """Predict class probabilities, N x C: of an array, of texts, rows, pictures or paths of pictures."""
         found = []
@@ -112,11 +117,10 @@ class Predictor:
     def stream(self, items: Iterable[NewSample | None]) -> Iterator[Prediction]:
         """Judge samples as they come, in their order, some at a time; None among them asks for what is due by now."""
         batch: list[_Ready] = []
-        size = self.extractor.batch if self.extractor is not None else BATCH
         for item in items:
             if item is not None:
                 batch.append(self._ready(item))  # at once: pictures are large until then
-            if batch and (item is None or len(batch) == size):
+            if batch and (item is None or len(batch) == self.batch):
                 yield from self._judged(batch)
                 batch = []
         yield from self._judged(batch)

@@ -31,8 +31,11 @@ def start(
     stderr: int | IO[bytes],
     environment: Mapping[str, str] | None = None,
     own_session: bool = False,
+    folder: str | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a child. In a session of its own it does not hear the Ctrl-C that its parent's terminal sends to all.
+    """Start a child, in ``folder`` or where this process is.
+
+    In a session of its own it does not hear the Ctrl-C that its parent's terminal sends to all.
 
     A parent in the background of a script ignores Ctrl-C: it is not meant for its children either, which would hear it.
     """
@@ -44,6 +47,7 @@ def start(
         stderr=stderr,
         env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", **(environment or {})},
         start_new_session=own_session or in_background,
+        cwd=folder,
     )
 
 

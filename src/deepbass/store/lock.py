@@ -50,6 +50,16 @@ def take_lock(folder: Path, name: str = RUN_LOCK_FILE, advice: str = _WAIT) -> H
     return lock
 
 
+def wait_for_turn(file: Path) -> HeldLock | None:
+    """Wait until no other process holds this lock, and hold it; None where the storage has no locks."""
+    lock = HeldLock(file, thread_local=False)
+    try:
+        lock.acquire()
+    except (OSError, NotImplementedError):
+        return None
+    return lock
+
+
 def patiently(take: Callable[[], T], seconds: float | None = None) -> T:
     """Take what a process that is about to end may still hold; after some seconds, say who holds it."""
     deadline = time.monotonic() + (PATIENCE if seconds is None else seconds)

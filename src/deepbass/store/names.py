@@ -12,6 +12,7 @@ FEATURES_FILE = "features.safetensors"  # an exported model has one, too
 FIELD_FILE = "field.npz"
 NEIGHBOURS_FILE = "neighbours.f16"  # where every item of a labelling project lies, for "others like this"
 QUALITY_FILE = "quality.json"
+WORKERS_FILE = "workers.json"  # what the workers of a cluster have done
 REPORT_FILE = "report.html"  # a results folder has one, too
 
 # a checkpoint

@@ -1,6 +1,7 @@
 """The trainer of a labelling project, a process of its own.
 
     python -m deepbass.trainer PROJECT [--data FOLDER] [--model FILE.py:FUNCTION] [--features FILE.py:FUNCTION]
+                               [--ray ADDRESS] [--workers N]
 
 It reads what people said from the project's journal and writes models below ``models/``; it never writes to the
 journal and never waits for the page. What it does it says on standard output, one JSON object per line. It ends at once
@@ -13,6 +14,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from deepbass.core.errors import DeepBassError, WriteError
@@ -31,13 +34,15 @@ def main() -> None:
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="where files of named data sets lie")
     parser.add_argument("--model", help="a model of one's own, which is never run because the project names it")
     parser.add_argument("--features", help="features of one's own, for which the same holds")
+    parser.add_argument("--ray", metavar="ADDRESS", help="a Ray cluster to compute on; local: one of this machine")
+    parser.add_argument("--workers", type=int, metavar="N", help="of the cluster")
     given = parser.parse_args()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     child.begin()
     status = StatusWriter()
     try:
-        with term_like_ctrl_c():
+        with term_like_ctrl_c(), _computed_on(given.ray, given.workers, status):
             _train(given.project, given.data, given.model, given.features, status)
     except KeyboardInterrupt:
         sys.exit(child.INTERRUPTED)
@@ -50,6 +55,20 @@ def main() -> None:
     except Exception as error:
         status.error(f"{type(error).__name__}: {error}")
         raise
+
+
+@contextmanager
+def _computed_on(address: str | None, workers: int | None, status: StatusWriter) -> Iterator[None]:
+    """Have networks trained and features computed on a cluster, if one was named."""
+    if address is None:
+        yield
+        return
+    from deepbass.cluster.feature_tasks import features_on
+    from deepbass.cluster.run_on_ray import on_ray
+
+    status.doing("joining the cluster")
+    with on_ray(address, workers, on_note=status.note) as there, features_on(there.cluster, beside=True):
+        yield
 
 
 def _train(path: Path, folder: Path | None, model: str | None, features: str | None, status: StatusWriter) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -18,6 +19,7 @@ from deepbass.data.featurised import with_raw
 from deepbass.data.joined_samples import join
 from deepbass.data.listing import Listing, raw_listing
 from deepbass.data.pool import Pool
+from deepbass.data.raw_images import HasFiles, NamedFile
 from deepbass.data.source import is_raw
 from deepbass.features.choice import PIXELS, choose
 from deepbass.features.compute import open_features
@@ -28,7 +30,7 @@ from deepbass.label.settings import Columns
 
 FIRST = 300  # samples that a first model is made of, if there are so many: half a minute of photographs
 GROWTH = 2  # times as many samples as a model has, for which it gives way to one that has them
-_CHUNK = 128  # samples computed at a time, after which those that were just labelled come first
+_CHUNK = 128  # samples that each worker computes at a time, after which those that were just labelled come first
 
 OnShare = Callable[[str, float], None]
 
@@ -91,7 +93,8 @@ class FeatureSupply:
         self._done = 0
         self._error: Exception | None = None
         self._news = threading.Condition()
-        self._thread = threading.Thread(target=self._compute, name="features", daemon=True)
+        where = copy_context()  # the thread computes where this one would: here, or on a cluster
+        self._thread = threading.Thread(target=where.run, args=[self._compute], name="features", daemon=True)
         self._thread.start()
 
     def pool(self) -> tuple[Pool, Ids]:
@@ -130,11 +133,12 @@ class FeatureSupply:
     def _compute(self) -> None:
         try:
             features = FeatureArray(self._samples, self._features.extractor, self._features.folder)
+            size = _CHUNK * features.side_by_side
             left = dict.fromkeys(self._order.tolist())  # an ordered set
             while left:
                 with self._news:
                     first = [row for row in self._wanted if row in left]
-                chunk = [*first, *(row for row in left if row not in set(first))][:_CHUNK]
+                chunk = [*first, *(row for row in left if row not in set(first))][:size]
                 features.compute(chunk)
                 for row in chunk:
                     del left[row]
@@ -174,6 +178,10 @@ class ItemSamples:
     def key(self, row: int) -> bytes:
         """Sum a sample up."""
         return self._samples.key(self._rows[row])
+
+    def file(self, row: int) -> NamedFile | None:
+        """Tell where a picture is, if it is in a file of its own."""
+        return self._samples.file(self._rows[row]) if isinstance(self._samples, HasFiles) else None
 
     def rows_of(self, items: Iterable[int]) -> list[int]:
         """Find the rows of items; those that are gone are left out."""

@@ -250,13 +250,16 @@ def serve(
     data: Path | None = None,
     named_model: str | None = None,
     named_features: str | None = None,
+    ray: str | None = None,
+    workers: int | None = None,
     trainer: Sequence[str] | None = None,
     on_ready: Callable[[Ready], None] = lambda ready: None,
 ) -> None:
     """Serve a project until the process is asked to end.
 
     ``lock`` is the project's, if it is held already; ``named_model`` and ``named_features`` are the user's own, if
-    there are any; ``trainer`` is the trainer's command line, if not the usual one.
+    there are any; ``ray`` and ``workers`` say on which cluster the trainer computes, if on one; ``trainer`` is its
+    command line, if not the usual one.
     """
     with ExitStack() as closing:
         closing.callback(listening.close)
@@ -267,7 +270,7 @@ def serve(
         tokens = None if service.people else Tokens()
         sessions = Sessions(project.path, service.people or None, port)
         closing.callback(sessions.close)
-        command = trainer or trainer_command(project.path, data, named_model, named_features)
+        command = trainer or trainer_command(project.path, data, named_model, named_features, ray, workers)
         process = TrainerProcess(command, on_commit=service.look_for_model)
         app = App(
             service,

@@ -52,15 +52,27 @@ class TrainerState:
 
 
 def trainer_command(
-    project: Path, data: Path | None = None, named_model: str | None = None, named_features: str | None = None
+    project: Path,
+    data: Path | None = None,
+    named_model: str | None = None,
+    named_features: str | None = None,
+    ray: str | None = None,
+    workers: int | None = None,
 ) -> list[str]:
     """Return the command line of the trainer of a project; ``data`` is where files of named data sets lie.
 
     ``named_model`` and ``named_features`` are the user's own, as the user named them: the trainer runs no other code.
+    ``ray`` is the address of the cluster that it computes on, with so many ``workers``.
     """
     # -P: a file named torch.py in the folder where the server was started is not what is meant by torch
     command = [sys.executable, "-P", "-m", "deepbass.trainer", str(project)]
-    options = {"--data": data, "--model": named_model, "--features": named_features}
+    options = {
+        "--data": data,
+        "--model": named_model,
+        "--features": named_features,
+        "--ray": ray,
+        "--workers": workers,
+    }
     return [*command, *(word for name, value in options.items() if value is not None for word in (name, str(value)))]
 
 

@@ -98,11 +98,13 @@ void chain_infer(const Stage* stages, int32_t count, const float* packed, const 
     }
 }
 
-// Add up the gradient of the mean cross-entropy over n samples, in blocks whose sums are kept apart (their order, and
-// so the rounding, does not hang on the number of threads). grads: blocks x parameters, in torch's form and order.
-void chain_train(const Stage* stages, int32_t count, const float* packed, const float* samples, const int64_t* labels,
-                 int64_t n, int64_t block, uint64_t seed, int64_t step, float* grads, int64_t parameters, float* logits,
-                 float* work, float* sums, int64_t* next) {
+// Add up the gradient of the mean cross-entropy over a batch of ``whole`` samples, in blocks whose sums are kept apart
+// (their order, and so the rounding, does not hang on the number of threads, nor of machines). Given are n of its
+// samples, from row ``first`` on, which begins a block. grads: blocks x parameters, in torch's form and order.
+void chain_gradients(const Stage* stages, int32_t count, const float* packed, const float* samples,
+                     const int64_t* labels, int64_t n, int64_t first, int64_t whole, int64_t block, uint64_t seed,
+                     int64_t step, float* grads, int64_t parameters, float* logits, float* work, float* sums,
+                     int64_t* next) {
     const Chain chain(stages, count);
     const int64_t size = int64_t(stages[0].ins) * stages[0].height * stages[0].width;
     const Layer& last = chain.layer[count - 1];
@@ -112,13 +114,13 @@ void chain_train(const Stage* stages, int32_t count, const float* packed, const 
         std::memset(sums, 0, sizeof(float) * chain.grads);
         for (int64_t i = number * block; i < std::min(n, (number + 1) * block); ++i) {
             enter(chain, samples + i * size, work);
-            Random random(key_of(seed, i, step));
+            Random random(key_of(seed, first + i, step));
             for (int s = 0; s < count; ++s) {
                 activate(chain, chain.layer[s], packed, work);
                 if (s + 1 < count) finish(chain, chain.layer[s], &random, work);
             }
             std::memcpy(logits + i * chain.classes, work + last.act, sizeof(float) * chain.classes);
-            loss_gradient(last, static_cast<int>(labels[i]), 1.f / static_cast<float>(n), work);
+            loss_gradient(last, static_cast<int>(labels[i]), 1.f / static_cast<float>(whole), work);
             for (int s = count - 1; s >= 0; --s) {
                 if (s + 1 < count) unfinish(chain.layer[s], work + chain.dx, work);
                 learn(chain, chain.layer[s], packed, sums, work);

@@ -14,7 +14,7 @@ from deepbass.core.belief import BeliefSum, Floats
 from deepbass.core.config import Config
 from deepbass.core.labels import Classes, Ids
 from deepbass.core.samples import Samples
-from deepbass.learn.engine import PREDICTION, OnShare
+from deepbass.learn.engine import PREDICTION, OnShare, predict_in_parts
 from deepbass.learn.kernel.native import Chain, build, widths
 from deepbass.learn.kernel.stages import stages_of
 from deepbass.learn.torch_engine import check_finite, slices
@@ -37,10 +37,16 @@ class KernelEngine:
         self._seed, self._step = 0, 0
 
     @classmethod
-    def of(cls, model: nn.Module, pool: Samples, classes: int, config: Config) -> KernelEngine | None:
-        """Make an engine when the model is a chain, has dropout, and there is a build for this processor."""
+    def of(
+        cls, model: nn.Module, pool: Samples, classes: int, config: Config, like: str | None = None
+    ) -> KernelEngine | None:
+        """Make an engine when the model is a chain, has dropout, and there is a build for this processor.
+
+        With the name of another engine, ``like``, it is made of the same build: others round otherwise.
+        """
         found = stages_of(model, pool.shape) if config.kernel == "auto" else None
-        name = next(iter(widths()), None) if found else None
+        fitting = [name for name in widths() if like in (None, f"{cls.name} {name}")] if found else []
+        name = next(iter(fitting), None)
         library = build(name) if name else None
         if found is None or library is None:
             return None
@@ -69,10 +75,30 @@ class KernelEngine:
 
     def backward(self, inputs: NDArray[np.float32], classes: Classes) -> None:
         """Set the gradient of the mean cross-entropy (eq. 1) over some samples, with dropout."""
-        parameters = self._load()
-        flat, logits = self._chain.gradients(inputs, classes, self._seed, self._step, len(parameters))
+        self.set_gradient(self.blocks(inputs, classes, self._seed, self._step).sum(0))
         self._step += 1
+
+    def backward_on(self, ids: Ids, classes: Classes) -> None:
+        """Set the gradient over some samples of the pool, as they are."""
+        self.backward(self._pool.read(ids), classes)
+
+    def blocks(
+        self,
+        inputs: NDArray[np.float32],
+        classes: Classes,
+        seed: int,
+        step: int,
+        first: int = 0,
+        whole: int | None = None,
+    ) -> NDArray[np.float32]:
+        """Compute what every block of a batch, or of a part, adds to the gradient: see `Chain.block_gradients`."""
+        size = len(self._load())
+        blocks, logits = self._chain.block_gradients(inputs, classes, seed, step, size, first=first, whole=whole)
         check_finite(bool(np.isfinite(logits).all()), self._config)
+        return blocks
+
+    def set_gradient(self, flat: NDArray[np.float32]) -> None:
+        """Give every layer its part of the gradient."""
         start = 0
         for layer in self._layers:
             for weights, size in ((layer.weight, layer.weight.numel()), (layer.bias, len(layer.weight))):
@@ -103,6 +129,10 @@ class KernelEngine:
         """Predict class probabilities as the mean over dropout passes with the same masks for every sample."""
         mean_B_C: Floats = self._with_one_mask(inputs, passes).mean(1, dtype=np.float64)
         return mean_B_C
+
+    def predictions(self, samples: Samples, ids: Ids, passes: int, on_share: OnShare) -> Floats:
+        """Predict class probabilities of some samples as `mean` does; with no passes, with dropout off."""
+        return predict_in_parts(self, samples, ids, passes, on_share)
 
     def each(self, inputs: NDArray[np.float32], passes: int) -> Floats:
         """Predict class probabilities in each of these passes, T x N x C."""

@@ -19,7 +19,7 @@ Floats32 = NDArray[np.float32]
 
 _HERE = Path(__file__).parent
 _WIDTHS = {"AVX512": ("avx512", "avx2", "base"), "AVX2": ("avx2", "base")}  # by torch's name of what the processor can
-_BLOCK = 32  # samples whose gradients are added up in one go; fixed, so that rounding does not hang on threads
+BLOCK = 32  # samples whose gradients are added up in one go; fixed, so that rounding does not hang on threads
 
 
 def widths() -> list[str]:
@@ -79,21 +79,41 @@ class Chain:
         self, samples: Floats32, labels: Array, seed: int, step: int, parameters: int
     ) -> tuple[Floats32, Floats32]:
         """Compute the gradient of the mean cross-entropy with dropout, and the logits; masks: (seed, row, step)."""
+        blocks, logits = self.block_gradients(samples, labels, seed, step, parameters)
+        return blocks.sum(0), logits
+
+    def block_gradients(
+        self,
+        samples: Floats32,
+        labels: Array,
+        seed: int,
+        step: int,
+        parameters: int,
+        *,
+        first: int = 0,
+        whole: int | None = None,
+    ) -> tuple[Floats32, Floats32]:
+        """Compute what every block of 32 adds to the gradient, and the logits.
+
+        The samples may be a part of a batch of ``whole`` rows, from row ``first`` on, which begins a block: they have
+        the masks and the weight that they have in it. The gradient is the sum of the blocks in their order.
+        """
         logits = np.empty((len(samples), self.classes), dtype=np.float32)
-        blocks = np.empty((-(-len(samples) // _BLOCK), parameters), dtype=np.float32)
+        blocks = np.empty((-(-len(samples) // BLOCK), parameters), dtype=np.float32)
         samples, labels = _plain(samples, np.float32), _plain(labels, np.int64)
         following = np.zeros(1, dtype=np.int64)
 
         def work(thread: int) -> None:
-            self._library.chain_train(
+            self._library.chain_gradients(
                 *(self._stages, self._count, _at(self._packed), _at(samples), _at(labels)),
-                *(ctypes.c_int64(len(samples)), ctypes.c_int64(_BLOCK), ctypes.c_uint64(seed), ctypes.c_int64(step)),
+                *map(ctypes.c_int64, (len(samples), first, len(samples) if whole is None else whole, BLOCK)),
+                *(ctypes.c_uint64(seed), ctypes.c_int64(step)),
                 *(_at(blocks), ctypes.c_int64(parameters), _at(logits)),
                 *(_at(self._work[thread]), _at(self._sums[thread]), _at(following)),
             )
 
         self._everywhere(work)
-        return blocks.sum(0), logits
+        return blocks, logits
 
     def masks(self, seed: int, sample: int, number: int) -> Floats32:
         """Show the masks that a sample meets in a pass (or step), dropout after dropout, flat: 0 or the scale."""

@@ -1,0 +1,1 @@
+"""Clusters of Ray: real ones, on loopback."""
