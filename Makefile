@@ -10,6 +10,8 @@
 # make bench-large FOLDER=...  one iteration over 60,000, 1 and 10 million samples on disk (8 GB in that folder; an hour)
 # make bench-web  how long people wait for the labelling page, fifty at a time (two minutes; leave the machine alone)
 # make bench-photos  how long a person who labels 10,000 photographs waits for questions and for the model (five minutes)
+# make bench-items  how long a labelling project of a million items takes to make and to open, and an answer to save
+# make bench-ray  a cluster on this machine: two workers against one, slowed networks, the model of the cost (half an hour)
 # make compare  the default against plain methods on the data sets of docs/compare.md (hours; goes on where it was stopped)
 # make slow   20,000 damaged files, 20,000 malformed requests, hundreds of kills, a cluster of Ray, and what is missing of the
 #             paper's experiments in the quick tier (over two hours)
@@ -25,7 +27,7 @@ BENCH_READY := $(BENCH)/.ready
 SOURCES := pyproject.toml constraints.txt hatch_build.py src/deepbass/__init__.py $(wildcard src/deepbass/learn/kernel/*pp)
 PYTHON_IS_NEW := $(PYTHON) -c 'import sys; sys.exit("deepbass needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 
-.PHONY: demo demo-photos demo-texts docs test test-lowest package-test check check-js bench bench-large bench-web bench-photos compare slow clean
+.PHONY: demo demo-photos demo-texts docs test test-lowest package-test check check-js bench bench-large bench-web bench-photos bench-items bench-ray compare slow clean
 
 demo: $(READY)
 	$(BIN)/deepbass run mnist
@@ -75,6 +77,12 @@ bench-web: $(READY)
 
 bench-photos: $(READY)
 	cd benchmarks && ../$(BIN)/python -m people.photos
+
+bench-items: $(READY)
+	cd benchmarks && ../$(BIN)/python -m people.million && ../$(BIN)/python -m scale_page
+
+bench-ray: $(READY)
+	cd benchmarks && ../$(BIN)/python -m cluster && ../$(BIN)/python -m scale_page
 
 compare: $(READY)
 	$(BIN)/python experiments/compare_all.py

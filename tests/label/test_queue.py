@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepbass.label.acts import Act, Kind, Question, Why
-from deepbass.label.journal import ItemRow, Journal
+from deepbass.label.journal import Journal
 from deepbass.label.leases import Lease
 from deepbass.label.ledger import Ledger
 from deepbass.label.project import Project
@@ -59,8 +59,7 @@ class World:
     ) -> None:
         reserve, gone = list(reserve), set(gone)
         chosen = {"audit": 0.1 if reserve else 0.0, "lease_seconds": LEASE, **chosen}
-        rows = [ItemRow(item, f"{item}.png", item in gone) for item in range(count)]
-        self.queue = Queue(Ledger(reserve), rows, reserve, Settings(**chosen))
+        self.queue = Queue(Ledger(reserve), count, reserve, Settings(**chosen), gone=gone)
         if ranked:
             self.queue.ranking = ranking([float(count - item) for item in range(count)])
         self.now = 1000.0
@@ -176,9 +175,8 @@ def test_a_reload_gives_the_same_questions_back_also_after_a_restart() -> None:
     assert [saved[question.item] for question in first] == [
         Lease(question.item, "ann", question.why, question.until) for question in first
     ]
-    rows = [ItemRow(item, f"{item}.png", False) for item in range(10)]
     again = Queue(
-        Ledger.of(world.acts), rows, [], Settings(audit=0.0), [lease for lease in saved.values() if lease is not None]
+        Ledger.of(world.acts), 10, [], Settings(audit=0.0), [lease for lease in saved.values() if lease is not None]
     )
     assert [question.item for question in again.next("ann", 4, world.now)] == [question.item for question in first]
     assert not {question.item for question in again.next("bob", 4, world.now)} & {question.item for question in first}
@@ -526,10 +524,11 @@ def test_whatever_people_do_nobody_is_asked_what_is_known_or_in_anothers_hand(
             world.queue.ranking = ranking([rng.random() for _ in range(25)])
     fresh = Queue(
         Ledger.of(world.acts, reserve),
-        [ItemRow(item, "", item == 3) for item in range(25)],
+        25,
         reserve,
         Settings(audit=audit, twice=twice, seed=seed, lease_seconds=LEASE),
         [lease for by in people for lease in world.queue.leases.of(by)],
+        gone=[3],
     )
     fresh.ranking = world.queue.ranking  # made anew from the journal it goes on in the same way
     for by in people:
@@ -539,11 +538,11 @@ def test_whatever_people_do_nobody_is_asked_what_is_known_or_in_anothers_hand(
 def test_a_queue_is_made_from_a_project_and_its_leases_last(tmp_path: Path) -> None:
     project = Project.create(tmp_path / "project", "somewhere", ["cat", "dog"], items=numbered(200))
     with project.lock(), Journal.open(project.labels_db) as journal:
-        queue = Queue.of(project, journal.items(), project.ledger(journal), journal.leases())
+        queue = Queue.of(project, journal.item_count(), project.ledger(journal), journal.leases())
         questions = queue.next("ann", 4, 1000.0)
         journal.save_leases(queue.leases.unsaved())
     with Journal.open(project.labels_db, "ro") as journal:
-        again = Queue.of(project, journal.items(), project.ledger(journal), journal.leases())
+        again = Queue.of(project, journal.item_count(), project.ledger(journal), journal.leases())
         assert again.next("ann", 4, 1000.0) == questions
 
 

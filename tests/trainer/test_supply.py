@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from deepbass.core.errors import ConfigError
+from deepbass.data.raw_rows import Texts
 from deepbass.features.saved_extractor import unpack_extractor
 from deepbass.label.items import open_items
 from deepbass.label.journal import Journal
@@ -112,6 +114,21 @@ def test_a_model_begins_with_what_is_ready_and_gives_way_to_one_that_has_all(
         assert sizes == sorted(sizes)
         assert {what["share"] for what in said if "background" in what} >= {1.0}
         assert not any("samples are not those" in what.get("note", "") for what in said)
+
+
+def test_every_sample_is_computed_once_and_what_is_wanted_comes_first() -> None:
+    computing = object.__new__(supply.FeatureSupply)  # without its thread
+    names = [f"train/{number}" for number in range(100)]
+    computing._samples = supply.ItemSamples(Texts(names), names)
+    computing._order, computing._wanted = np.random.default_rng(0).permutation(100), []
+    computing._news = threading.Condition()
+    chunks = computing._chunks(8)
+    done = next(chunks)
+    assert done == computing._order[:8].tolist()
+    computing._wanted = [*done, 71, 72]
+    following = next(chunks)
+    assert following[:2] == [71, 72]
+    assert sorted([*done, *following, *(row for chunk in chunks for row in chunk)]) == list(range(100))
 
 
 def test_features_of_ones_own_are_not_run_because_a_project_names_them(tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from deepbass.core.errors import DataError
 from deepbass.core.foreign import excerpt, guarded, reason_of
@@ -19,6 +20,7 @@ from deepbass.data.parquet_rows import open_parquet
 from deepbass.data.table_cells import to_cell
 
 LONGEST = 1 << 24  # bytes of a line, and characters of a cell: an open quote must not swallow a whole file
+BLOCK = 1 << 18  # bytes read at a time
 LOOK_AHEAD = 1000  # lines of JSON that tell which columns there are
 DELIMITERS = (",", ";", "\t")
 BOM = b"\xef\xbb\xbf"  # a mark that spreadsheets put in front
@@ -84,7 +86,7 @@ class CsvRows:
 
     def rows(self, columns: Sequence[str] | None = None) -> Iterator[NumberedRow]:
         """Read the rows; empty lines are none."""
-        records = csv_records(self.path, self.delimiter, (text for _, text in _lines(self.path)))
+        records = csv_records(self.path, self.delimiter, _texts(self.path))
         return named_rows(self.path, self.delimiter, self.header, itertools.islice(records, 1, None))
 
 
@@ -113,21 +115,23 @@ def named_rows(
     path: Path, delimiter: str, header: Sequence[str], records: Iterable[tuple[int, list[str]]]
 ) -> Iterator[NumberedRow]:
     """Put the names of a header to the cells of records."""
+    unnamed = "" in header
     for number, (line, cells) in enumerate(records, 1):
         if len(cells) != len(header):
             raise DataError(
                 f"{path}, {_place(number, line)}: {len(cells)} cells ({excerpt(delimiter.join(cells))!r}) under "
                 f"{len(header)} columns: quote a cell that has {delimiter!r} in it."
             )
-        named = dict(zip(header, cells, strict=True))
-        named.pop("", None)
+        named = dict(zip(header, cells))  # noqa: B905 (they are as many, and there may be millions)
+        if unnamed:
+            del named[""]
         yield NumberedRow(number, line, named)
 
 
 def _open_csv(path: Path, delimiter: str | None) -> CsvRows:
     if delimiter is None:
-        delimiter = delimiter_of(next(_lines(path), (1, ""))[1])
-    return CsvRows(path, delimiter, header_of(path, csv_records(path, delimiter, (text for _, text in _lines(path)))))
+        delimiter = delimiter_of(next(_texts(path), ""))
+    return CsvRows(path, delimiter, header_of(path, csv_records(path, delimiter, _texts(path))))
 
 
 def delimiter_of(first: str) -> str:
@@ -194,21 +198,49 @@ def _json_cells(path: Path, place: str, text: str) -> dict[str, Cell]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Read lines of UTF-8 with their numbers, and name the first that is none."""
-    number = 0
+    return enumerate(_texts(path), 1)
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """Read lines of UTF-8, a block at a time: there may be millions."""
+    done = 0
 
     def refuse(cause: Exception) -> DataError:
-        return DataError(f"{path} cannot be read beyond line {number} ({reason_of(cause)}). Write it again.")
+        return DataError(f"{path} cannot be read beyond line {done} ({reason_of(cause)}). Write it again.")
 
     with guarded(refuse), _bytes_of(path) as file:
-        while content := file.readline(LONGEST + 1):
-            number += 1
-            if len(content) > LONGEST:
-                raise DataError(f"{path}, line {number}, has more than {LONGEST >> 20} MB: break it up.")
-            yield number, decoded_line(path, number, content.removeprefix(BOM) if number == 1 else content)
+        while content := _whole_lines(path, file, done):
+            for line in _decoded(path, content if done else content.removeprefix(BOM), done):
+                done += 1
+                yield line
 
 
-def _bytes_of(path: Path) -> IO[bytes]:
-    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+def _whole_lines(path: Path, file: io.BufferedIOBase, done: int) -> bytes:
+    """Read a block, and on to the end of the line that it ends in."""
+    content = file.read1(BLOCK)
+    if not content or content.endswith(b"\n"):
+        return content
+    begun = len(content) - 1 - content.rfind(b"\n")
+    rest = file.readline(LONGEST + 1 - begun)
+    if begun + len(rest) > LONGEST:
+        number = done + content.count(b"\n") + 1
+        raise DataError(f"{path}, line {number}, has more than {LONGEST >> 20} MB: break it up.")
+    return content + rest
+
+
+def _decoded(path: Path, content: bytes, done: int) -> Iterable[str]:
+    """Decode the lines after those ``done``; where one is no UTF-8, up to it, and name it."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" not in text:
+        return io.StringIO(text, newline="\n")  # iterates over lines; "\r" ends none
+    return (decoded_line(path, number, line) for number, line in enumerate(io.BytesIO(content), done + 1))
+
+
+def _bytes_of(path: Path) -> io.BufferedIOBase:
+    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
 def decoded_line(path: Path, number: int, content: bytes) -> str:

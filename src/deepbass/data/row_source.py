@@ -151,7 +151,7 @@ class _RowReader:
         row = NumberedRow(0, 0, {})
         with guarded(lambda cause: self._refuse(row, reason_of(cause))):
             for row in self._file.rows(self._needed):
-                part = parts[self._is_validation(row)]
+                part = parts[0 if self._split is None else self._is_validation(row, self._split)]
                 if self._text is not None:
                     text = as_text(row.cells.get(self._text))
                     if not text.strip():
@@ -162,10 +162,12 @@ class _RowReader:
                 if self._ids is not None:
                     part.names.append(self._ids.take(row))
                 part.numbers.append(row.number)
-                part.labels.append(self._label(row))
-                self._labels.add(part.labels[-1])
-                for cells, cell in zip(part.columns.values(), self._cells(row, part.columns), strict=True):
-                    cells.append(cell)
+                label = "" if self._target is None else self._label(row, self._target)
+                part.labels.append(label)
+                self._labels.add(label)
+                if self._columns:
+                    for cells, cell in zip(part.columns.values(), self._cells(row, part.columns), strict=True):
+                        cells.append(cell)
         if self._ids is not None:
             self._ids.check()
         if self._text is not None and not words and any(len(part.numbers) for part in parts):
@@ -201,21 +203,19 @@ class _RowReader:
         cells = [row.cells.get(column) for column in columns]
         return [with_point(cell) for cell in cells] if self._comma else cells
 
-    def _is_validation(self, row: NumberedRow) -> bool:
-        if self._split is None:
-            return False
-        word = as_text(row.cells.get(self._split)).strip().lower()
+    def _is_validation(self, row: NumberedRow, split: str) -> bool:
+        word = as_text(row.cells.get(split)).strip().lower()
         if word not in SPLITS:
-            raise self._refuse(row, f"{self._split} {excerpt(word)!r} is none of train, val")
+            raise self._refuse(row, f"{split} {excerpt(word)!r} is none of train, val")
         return SPLITS[word]
 
-    def _label(self, row: NumberedRow) -> str:
-        cell = None if self._target is None else row.cells.get(self._target)
+    def _label(self, row: NumberedRow, target: str) -> str:
+        cell = row.cells.get(target)
         if is_missing(cell):
             return ""
         label = as_text(cell).strip()
         if len(label) > LONGEST_LABEL:
-            raise self._refuse(row, f"the label has {len(label)} characters: is {self._target!r} the column of labels?")
+            raise self._refuse(row, f"the label has {len(label)} characters: is {target!r} the column of labels?")
         return label
 
     def _refuse(self, row: NumberedRow, why: str) -> DataError:

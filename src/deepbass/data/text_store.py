@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import threading
 import weakref
@@ -9,6 +10,7 @@ from array import array
 from collections.abc import Iterable
 
 IN_MEMORY = 1 << 25  # bytes of text, above which they go to the disk
+_AT_ONCE = 1 << 16  # bytes written at a time
 
 
 class TextStore:
@@ -17,8 +19,9 @@ class TextStore:
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (closed when nobody needs it)
         self._ends = array("q")
+        self._end = 0
         self._lock = threading.Lock()
-        self._at_end = True  # whether the next text would be written at the right place
+        self._unwritten = bytearray()  # the end of the last texts
         weakref.finalize(self, self._file.close)
         for text in texts:
             self.append(text)
@@ -30,12 +33,11 @@ class TextStore:
         """Add a text; halves of characters, which no file can hold, are a UnicodeEncodeError."""
         content = text.encode()
         with self._lock:
-            end = self._ends[-1] if self._ends else 0
-            if not self._at_end:
-                self._file.seek(end)
-                self._at_end = True
-            self._file.write(content)
-            self._ends.append(end + len(content))
+            self._unwritten += content
+            self._end += len(content)
+            self._ends.append(self._end)
+            if len(self._unwritten) > _AT_ONCE:
+                self._write()
 
     def content(self, row: int) -> bytes:
         """Read a text as UTF-8."""
@@ -43,10 +45,16 @@ class TextStore:
             raise IndexError(row)
         begin = self._ends[row - 1] if row else 0
         with self._lock:
-            self._at_end = False
+            self._write()
             self._file.seek(begin)
             return self._file.read(self._ends[row] - begin)
 
     def read(self, row: int) -> str:
         """Read a text."""
         return self.content(row).decode()
+
+    def _write(self) -> None:
+        if self._unwritten:
+            self._file.seek(0, os.SEEK_END)
+            self._file.write(self._unwritten)
+            self._unwritten.clear()

@@ -55,7 +55,7 @@ def import_labels(
     annotator = clean_name(annotator, "a person")
     content = read_labels(path)
     with project.lock(), closing(Journal.open(project.labels_db)) as journal:
-        found, unknown = _find(path, content, Matcher([row.name for row in journal.items()], project.source))
+        found, unknown = _find(path, content, Matcher(journal.item_names(), project.source))
         if unknown and not skip_unknown:
             raise DataError(
                 f"{path}: {len(unknown)} paths are of no item of {project.path}: {name_some(unknown)}. Nothing was "

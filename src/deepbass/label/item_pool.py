@@ -103,7 +103,10 @@ def _from_arrays(source: Source, names: Sequence[str]) -> tuple[Pool, Ids]:
     row_names = [f"{part.names}/{row}" for part, samples in parts for row in range(len(samples))]
     # one part stays on disk; two are put together in memory
     samples = parts[0][1] if len(parts) == 1 else np.concatenate([samples for _, samples in parts])
-    row_of = {row_names[row]: row for row in np.flatnonzero(finite(samples)).tolist()}
+    good = finite(samples)
+    if good.all() and row_names == names:  # most often: nothing came, nothing went
+        return Pool(samples, row_names), np.arange(len(names))
+    row_of = {row_names[row]: row for row in np.flatnonzero(good).tolist()}
     ids = [id_ for id_, name in enumerate(names) if name in row_of]
     rows = np.array([row_of[names[id_]] for id_ in ids], dtype=np.int64)
     return Pool(samples, row_names, rows), np.array(ids, dtype=np.int64)

@@ -182,17 +182,24 @@ def _labels_of(source: Source) -> dict[int, str]:
 
 
 def _from_arrays(source: Source, labelled: bool) -> Items:
-    parts = parts_of(source)
-    places = {f"{part.names}/{row}": (samples, row) for part, samples in parts for row in range(len(samples))}
+    parts = [(f"{part.names}/", samples) for part, samples in parts_of(source)]
+    names = [f"{prefix}{row}" for prefix, samples in parts for row in range(len(samples))]
     labels = _labels_of(source) if labelled else {}
 
     def see(name: str, side: int) -> Sight:
-        if name not in places:
+        prefix, slash, number = name.rpartition("/")
+        samples, row = dict(parts).get(prefix + slash), _row_of(number)
+        if samples is None or row is None or row >= len(samples):
             raise Unpicturable("the sample is not there any more")
-        samples, row = places[name]
         return see_pixels(_pixels(samples[row : row + 1]), side)
 
-    return Items(source.name, list(places), labels, source.notes, see)
+    return Items(source.name, names, labels, source.notes, see)
+
+
+def _row_of(number: str) -> int | None:
+    """Read the row from the end of a name, as names of rows have it: no zeros in front, no digits of other scripts."""
+    row = int(number) if number.isdecimal() and len(number) < 20 else None
+    return row if str(row) == number else None
 
 
 def _pixels(one: NDArray[Any]) -> NDArray[np.uint8]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple
 from functools import partial
 from pathlib import Path
 from threading import RLock
@@ -16,6 +16,7 @@ from deepbass.label.act_writer import COLUMNS, ActWriter, RefusedAct, next_id, t
 from deepbass.label.acts import Act, NewAct, Why
 from deepbass.label.class_list import MOST_CLASSES, ChangeKind, ClassChange, ClassList
 from deepbass.label.clean_names import clean_name
+from deepbass.label.item_table import ItemChanges, ItemRow, item_names, update_items
 from deepbass.label.leases import Lease
 from deepbass.label.project_database import (
     PROJECT_DB,
@@ -30,25 +31,6 @@ from deepbass.store.sqlite import Mode, explained
 from deepbass.store.write_errors import now
 
 __all__ = ["ItemChanges", "ItemRow", "Journal", "Lease", "RefusedAct"]
-
-
-@dataclass(frozen=True)
-class ItemRow:
-    """A sample: its id, which never changes its meaning, its name in the source, and whether it is there no more."""
-
-    id: int
-    name: str
-    gone: bool
-
-
-@dataclass(frozen=True)
-class ItemChanges:
-    """The ids of items that are new, that vanished, and that came back."""
-
-    new: list[int]
-    gone: list[int]
-    back: list[int]
-    rows: list[ItemRow] = field(default_factory=list, compare=False, repr=False)  # all items, as they are now
 
 
 class FileState(NamedTuple):
@@ -120,6 +102,10 @@ class Journal:
             rows = self._db.execute(f"SELECT {columns} FROM acts WHERE id > ? ORDER BY id", (since,))
             return [to_act(row) for row in rows]
 
+    def labelled_by_source(self) -> set[int]:
+        """List the items whose label the source brought, also where it was taken back."""
+        return {item for (item,) in self._rows("item FROM acts WHERE why = 'source'")}
+
     def add_reasons(self, reasons: Mapping[int, Reason]) -> None:
         """Write down why the model asked what was answered, by the id of the act."""
         if reasons:
@@ -155,22 +141,15 @@ class Journal:
         with self._turn, explained(self.path, "read", PROJECT_DB):
             return next_id(self._db, "items")
 
+    def item_names(self) -> list[str]:
+        """List the names of all items; the place in the list is the id."""
+        with self._turn, explained(self.path, "read", PROJECT_DB):
+            return item_names(self._db)
+
     def update_items(self, names: Sequence[str]) -> ItemChanges:
         """Take up what the source has now: new names get the next ids, others are marked gone or there again."""
-        _check_item_names(names)
         with self._writing("the list of items") as db:
-            rows = db.execute("SELECT id, name, gone FROM items ORDER BY id").fetchall()
-            there = set(names)
-            known = {name for _, name, _ in rows}
-            gone = [id_ for id_, name, was_gone in rows if not was_gone and name not in there]
-            back = [id_ for id_, name, was_gone in rows if was_gone and name in there]
-            new = [name for name in dict.fromkeys(names) if name not in known]
-            ids = range(len(rows), len(rows) + len(new))
-            db.executemany("UPDATE items SET gone = 1 WHERE id = ?", [(id_,) for id_ in gone])
-            db.executemany("UPDATE items SET gone = 0 WHERE id = ?", [(id_,) for id_ in back])
-            db.executemany("INSERT INTO items (id, name) VALUES (?, ?)", zip(ids, new, strict=True))
-        now = [ItemRow(id_, name, name not in there) for id_, name in enumerate([*(row[1] for row in rows), *new])]
-        return ItemChanges(list(ids), gone, back, now)
+            return update_items(db, names)
 
     def files(self) -> dict[int, FileState]:
         """Tell what the files of items looked like when the project was last opened."""
@@ -329,11 +308,3 @@ def _change(
     classes.after(change)
     db.execute("INSERT INTO class_changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", astuple(change))
     return change
-
-
-def _check_item_names(names: Sequence[str]) -> None:
-    for name in names:
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            raise DataError(f"The name of {name!r} is not valid UTF-8: rename the file.") from None

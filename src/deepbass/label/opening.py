@@ -110,7 +110,7 @@ def _go_on(
     _check_columns(project, settings)
     items = open_items(moved, data, settings.columns) if moved is not None else _reopen(project, settings, data)
     with closing(Journal.open(project.labels_db)) as journal:
-        known = {row.name for row in journal.items()} if moved is not None else set()
+        known = set(journal.item_names()) if moved is not None else set()
         if known and known.isdisjoint(items.names):
             raise DataError(
                 f"None of the {len(known)} {project.kind}s of {path} is in {moved}: give the right --source."

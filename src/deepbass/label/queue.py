@@ -20,17 +20,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Self
 
-import numpy as np
-
+from deepbass.core.labels import Ids
 from deepbass.core.raw_samples import Kind
 from deepbass.label import audit
 from deepbass.label.acts import ANSWERS, ASKED, Act, Question, Why
-from deepbass.label.draws import draw
-from deepbass.label.journal import ItemRow
 from deepbass.label.leases import Lease, Leases
 from deepbass.label.ledger import Ledger
 from deepbass.label.phrases import listed, number_of, span
 from deepbass.label.project import Project
+from deepbass.label.question_order import QuestionOrder, each, without
 from deepbass.label.ranking import Ranking
 from deepbass.label.second_opinions import SecondOpinions
 from deepbass.label.settings import Settings
@@ -47,31 +45,37 @@ class Queue:
     def __init__(
         self,
         ledger: Ledger,
-        items: Sequence[ItemRow],
+        count: int,
         reserve: Iterable[int],
         settings: Settings,
         leases: Iterable[Lease] = (),
         kind: Kind = "image",
+        gone: Iterable[int] = (),
     ) -> None:
+        """Make a queue of ``count`` items, of which those that are ``gone`` are asked of nobody."""
         self.ledger = ledger
         self._kind = kind  # of the items, for what is said to people
         self.leases = Leases(leases)
         self._settings = settings
         self._reserve = list(reserve)  # in the order in which it is asked
         self._reserved = frozenset(self._reserve)
-        self._gone = frozenset(row.id for row in items if row.gone)
-        self._count = len(items)
-        self._second = SecondOpinions(ledger, settings, len(items))
+        self._gone = frozenset(gone)
+        self._count = count
+        self._second = SecondOpinions(ledger, settings, count)
+        self._order = QuestionOrder(settings.seed, count, self._reserved | self._gone)
         self._last = ledger.last  # the newest act taken
         self._ranking: Ranking | None = None
         self._spread: Sequence[int] = ()
         self._audit_first: Counter[str] = Counter()  # audit questions that people asked to have next
-        self._set_order()
+        self._set_order(None)
 
     @classmethod
-    def of(cls, project: Project, items: Sequence[ItemRow], ledger: Ledger, leases: Iterable[Lease] = ()) -> Self:
+    def of(
+        cls, project: Project, count: int, ledger: Ledger, leases: Iterable[Lease] = (), gone: Iterable[int] = ()
+    ) -> Self:
         """Make the queue of a project."""
-        return cls(ledger, items, project.audit_reserve(len(items)).tolist(), project.settings, leases, project.kind)
+        reserve = project.audit_reserve(count).tolist()
+        return cls(ledger, count, reserve, project.settings, leases, project.kind, gone)
 
     @property
     def ranking(self) -> Ranking | None:
@@ -80,8 +84,19 @@ class Queue:
 
     @ranking.setter
     def ranking(self, ranking: Ranking | None) -> None:
+        same = ranking is not None and self._ranking is not None and ranking.score is self._ranking.score
         self._ranking = ranking
-        self._set_order()
+        if not same:  # by other classes it is the same order
+            self._set_order(None)
+
+    def sort(self, ranking: Ranking) -> Ids:
+        """Find the order for a ranking, in any thread: of a million items that takes a while."""
+        return self._order.by_ranking(ranking)
+
+    def rank(self, ranking: Ranking, order: Ids) -> None:
+        """Take up a ranking with the order that `sort` found for it."""
+        self._ranking = ranking
+        self._set_order(order)
 
     @property
     def spread(self) -> Sequence[int]:
@@ -91,7 +106,8 @@ class Queue:
     @spread.setter
     def spread(self, order: Sequence[int]) -> None:
         self._spread = order
-        self._set_order()
+        if self._ranking is None:
+            self._set_order(None)
 
     def reclassed(self) -> None:
         """Take note that the ledger has come to see its acts in the light of other classes."""
@@ -168,7 +184,7 @@ class Queue:
         now = time.time() if now is None else now
         if self._count == len(self._gone):
             return f"There are no {self._kind}s to label."
-        left = [item for item in chain(self._whole, self._reserve) if not self.ledger.known(item)]
+        left = [item for item in chain(each(self._all_in_order()), self._reserve) if not self.ledger.known(item)]
         left = [item for item in left if item not in self._gone]
         leases = [lease for lease in map(self.leases.on, left) if lease is not None]
         elsewhere = [lease for lease in leases if lease.annotator != annotator and lease.until > now]
@@ -268,28 +284,23 @@ class Queue:
             return "audit"
         return "spread" if self._ranking is None else "rank"
 
-    def _set_order(self) -> None:
-        """Sort all items but the reserve, once per ranking: best score first, and equal ones at random."""
-        best = np.full(self._count, -np.inf)
-        if self._ranking is not None:
-            score = self._ranking.score[: self._count]  # items that are newer than the ranking come last
-            best[: len(score)] = np.where(np.isnan(score), -np.inf, score)
-        else:
-            order = np.asarray(self._spread, dtype=np.int64)
-            best[order] = -np.arange(len(order))
-        kept = np.ones(self._count, dtype=bool)
-        kept[[*self._reserved, *self._gone]] = False
-        chance = draw(self._settings.seed, "order", self._count)
-        ids = np.lexsort((chance, -best))
-        self._whole: list[int] = ids[kept[ids]].tolist()
-        self._left: list[int] = self._whole
+    def _set_order(self, order: Ids | None) -> None:
+        """Begin with another order; None: it is found when it is first needed."""
+        self._whole, self._left = order, order
         self._known_then, self._reopened = 0, self.ledger.reopened
 
-    def _left_in_order(self) -> list[int]:
+    def _all_in_order(self) -> Ids:
+        """Sort all items but the reserve, once per ranking."""
+        if self._whole is None:
+            ranking = self._ranking
+            self._whole = self._order.by_spread(self._spread) if ranking is None else self._order.by_ranking(ranking)
+        return self._whole
+
+    def _left_in_order(self) -> Iterator[int]:
         """Free the order of what is known, now and then; an undo may bring items back, so it begins anew then."""
         known = self.ledger.known_items()
-        if self._reopened != self.ledger.reopened:
-            self._left, self._known_then, self._reopened = self._whole, 0, self.ledger.reopened
+        if self._left is None or self._reopened != self.ledger.reopened:
+            self._left, self._known_then, self._reopened = self._all_in_order(), 0, self.ledger.reopened
         if len(known) - self._known_then > _TRIM_AFTER:
-            self._left, self._known_then = [item for item in self._left if item not in known], len(known)
-        return self._left
+            self._left, self._known_then = without(self._left, known, self._count), len(known)
+        return each(self._left)

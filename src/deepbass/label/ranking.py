@@ -48,6 +48,8 @@ class Ranking:
         highest = max(int(array.max(initial=-1)) for array in (self.guess, self.second, self.predicted, self.snapshots))
         ids = range(max(classes.ever, 1 + highest))  # whoever read the classes first may not know the newest
         now = [classes.resolve(class_) for class_ in ids]
+        if now == list(ids):  # none was merged or removed, and there may be millions of items
+            return self
         meant = np.array([*(-1 if class_ is None else class_ for class_ in now), -1], np.int16)
         scored = np.where(meant < 0, np.array([*ids, -1], np.int16), meant)
         guess, second = meant[self.guess], meant[self.second]

@@ -30,9 +30,10 @@ def reader(samples: RawSamples, names: Sequence[str], show: Sequence[str] = (), 
     files of a ``folder``, those that are none, or that lie outside of it by now, are not read.
     """
     root = folder.resolve() if folder is not None else None
-    if double := [name for name, count in Counter(names).items() if count > 1]:
-        raise DataError(f"Two samples have one name: {name_some(double)}. Give every one its own.")
     place = {name: row for row, name in enumerate(names)}
+    if len(place) < len(names):
+        double = [name for name, count in Counter(names).items() if count > 1]
+        raise DataError(f"Two samples have one name: {name_some(double)}. Give every one its own.")
     _check_shown(samples, show)
 
     def read(name: str) -> Content:

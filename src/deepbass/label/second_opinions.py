@@ -18,15 +18,17 @@ class SecondOpinions:
     def __init__(self, ledger: Ledger, settings: Settings, count: int) -> None:
         self._ledger = ledger
         self._share, self._seed = settings.twice, settings.seed
-        self._drawn: list[float] = draw(settings.seed, "twice", count).tolist()
+        self._drawn = draw(settings.seed, "twice", count if settings.twice else 0)
         self._waiting: dict[str, list[tuple[float, int]]] = {}  # the one who labelled it -> items, sorted by the draw
         self._who: dict[int, str] = {}
-        for item in ledger.known_items():
+        for item in ledger.known_items() if settings.twice else ():
             self.look_at(item)
 
     def look_at(self, item: int) -> None:
         """See what an act changed about an item."""
-        place = (self._drawn[item], item)
+        if not self._share:
+            return
+        place = (float(self._drawn[item]), item)
         one = self._only_person(item) if place[0] < self._share else None
         before = self._who.get(item)
         if one == before:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from deepbass.core.labels import Ids
 from deepbass.core.randomness import generator
 from deepbass.data.parallel import in_order, usable_threads
 from deepbass.label.items import Items, Unpicturable
@@ -17,7 +18,7 @@ _TRIALS = 4  # points drawn for each that is taken
 
 
 def spread(
-    items: Items, ids: Sequence[int], count: int, seed: int, side: int = 16, names: Sequence[str] | None = None
+    items: Items, ids: Sequence[int] | Ids, count: int, seed: int, side: int = 16, names: Sequence[str] | None = None
 ) -> list[int]:
     """Order some of the ids so that they soon cover all that there is to see (as the seeding of k-means++ does).
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from deepbass.core.raw_samples import Kind
 from deepbass.data.images import SUFFIXES
 from deepbass.label.acts import Act, NewAct
 from deepbass.label.clean_names import clean_name
-from deepbass.label.journal import FileState, ItemChanges, ItemRow, Journal
+from deepbass.label.journal import FileState, ItemChanges, Journal
 from deepbass.label.ledger import Ledger
 
 SOURCE = "source"  # the annotator of labels that the source brings
@@ -50,24 +50,23 @@ def take_up(journal: Journal, items: SourceItems, project: Path, source: str, *,
     """Write down what is new, all of it or nothing; ``add_classes``: also classes that the source's labels name."""
     with journal.transaction():
         changes = journal.update_items(items.names)
-        known = changes.rows[: len(changes.rows) - len(changes.new)]
-        if known and all(row.gone for row in known):
+        known = len(changes.names) - len(changes.new)
+        if known and len(changes.missing) == known:  # what is new is there
             raise DataError(
-                f"None of the {len(known)} items of {project} is in {source}: that is another source. "
+                f"None of the {known} items of {project} is in {source}: that is another source. "
                 "Give the right one with --source, or start a new project for this one."
             )
-        acts = journal.acts()
-        replaced = _take_up_files(journal, changes.rows, acts, Path(source))
-        labels, left_out = _take_up_labels(journal, changes.rows, acts, items, add_classes)
+        replaced = _take_up_files(journal, changes, Path(source))
+        labels, left_out = _take_up_labels(journal, changes.names, items, add_classes) if items.labels else (0, [])
     return TakenUp(changes, labels, left_out, replaced)
 
 
 def _take_up_labels(
-    journal: Journal, rows: Sequence[ItemRow], acts: Iterable[Act], items: SourceItems, add_classes: bool
+    journal: Journal, names: Sequence[str], items: SourceItems, add_classes: bool
 ) -> tuple[int, list[str]]:
     """Write down the source's labels that are new; count them, and name those that are of no class."""
-    written = {act.item for act in acts if act.why == "source"}
-    ids = {row.name: row.id for row in rows}
+    written = journal.labelled_by_source()
+    ids = {name: id_ for id_, name in enumerate(names)}
     clean = {text: clean_name(text, "a class") for text in set(items.labels.values())}
     brought = {ids[items.names[place]]: clean[text] for place, text in items.labels.items()}
     fresh = {item: name for item, name in brought.items() if item not in written}
@@ -93,9 +92,9 @@ def _is_ours(result: object) -> bool:
     return isinstance(result, Act) and result.why == "source"
 
 
-def _take_up_files(journal: Journal, rows: Sequence[ItemRow], acts: Iterable[Act], source: Path) -> list[str]:
+def _take_up_files(journal: Journal, items: ItemChanges, source: Path) -> list[str]:
     """Write down what files look like now; name those of items with a label that are not what they were."""
-    before, now = journal.files(), _files(rows, source)
+    before, now = journal.files(), _files(items, source)
     both = before.keys() & now.keys()
     # a folder that was copied as a whole has new times throughout, and the same images
     copied = len(both) > 1 and all(before[item].mtime_ns != now[item].mtime_ns for item in both)
@@ -104,20 +103,20 @@ def _take_up_files(journal: Journal, rows: Sequence[ItemRow], acts: Iterable[Act
     journal.save_files(changed)
     if not replaced:
         return []
-    ledger = Ledger.of(acts, (), journal.class_list())
-    return [rows[item].name for item in sorted(replaced) if ledger.known(item)]
+    ledger = Ledger.of(journal.acts(), (), journal.class_list())
+    return [items.names[item] for item in sorted(replaced) if ledger.known(item)]
 
 
-def _files(rows: Sequence[ItemRow], source: Path) -> dict[int, FileState]:
+def _files(items: ItemChanges, source: Path) -> dict[int, FileState]:
     """Look at the files of all items that have one: those of a folder, or below the folder of a table."""
     folder = source if source.is_dir() else source.parent
     endings = (*SUFFIXES, ".txt")
     found = {}
-    for row in rows:
-        if not row.gone and row.name.lower().endswith(endings):
+    for item, name in enumerate(items.names):
+        if "." in name and item not in items.missing and name.lower().endswith(endings):
             with suppress(OSError, ValueError):  # gone since it was listed: the next start will tell
-                stat = Path(folder, row.name).stat()
-                found[row.id] = FileState(stat.st_size, stat.st_mtime_ns)
+                stat = Path(folder, name).stat()
+                found[item] = FileState(stat.st_size, stat.st_mtime_ns)
     return found
 
 

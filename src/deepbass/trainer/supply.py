@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import copy_context
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -133,31 +134,42 @@ class FeatureSupply:
     def _compute(self) -> None:
         try:
             features = FeatureArray(self._samples, self._features.extractor, self._features.folder)
-            size = _CHUNK * features.side_by_side
-            left = dict.fromkeys(self._order.tolist())  # an ordered set
-            while left:
-                with self._news:
-                    first = [row for row in self._wanted if row in left]
-                chunk = [*first, *(row for row in left if row not in set(first))][:size]
+            for chunk in self._chunks(_CHUNK * features.side_by_side):
                 features.compute(chunk)
-                for row in chunk:
-                    del left[row]
                 with self._news:
-                    self._done = len(self._order) - len(left)
+                    self._done += len(chunk)
                     self._news.notify_all()
                 self._on_share("computing features", self._done / len(self._order))
         except Exception as error:  # is raised where somebody can say it
             self._error = error
+
+    def _chunks(self, size: int) -> Iterator[list[int]]:
+        """Cut the order into chunks of a size; what is wanted by then comes first."""
+        left = np.ones(len(self._samples), dtype=np.bool_)
+        following = (row for row in self._order.tolist() if left[row])
+        while True:
+            with self._news:
+                first = [row for row in self._wanted if left[row]][:size]
+            left[first] = False
+            chunk = [*first, *islice(following, size - len(first))]
+            if not chunk:
+                return
+            left[chunk] = False
+            yield chunk
 
 
 class ItemSamples:
     """Samples of a project's items as they were found, in the project's order; items that are gone have none."""
 
     def __init__(self, samples: RawSamples, names: Sequence[str]) -> None:
-        row_of = {samples.name(row): row for row in range(len(samples))}
-        self.items: Ids = np.array([id_ for id_, name in enumerate(names) if name in row_of], dtype=np.int64)
         self._samples = samples
-        self._rows = [row_of[names[id_]] for id_ in self.items]
+        row_names = [samples.name(row) for row in range(len(samples))]
+        self.items: Ids = np.arange(len(names))
+        self._rows: Sequence[int] = range(len(names))
+        if row_names != names:  # some came or went since
+            row_of = {name: row for row, name in enumerate(row_names)}
+            self.items = np.array([id_ for id_, name in enumerate(names) if name in row_of], dtype=np.int64)
+            self._rows = [row_of[names[id_]] for id_ in self.items]
 
     @property
     def kind(self) -> Kind:

@@ -128,7 +128,7 @@ class Trainer:
             time.sleep(POLL_SECONDS)
 
     def _open_samples(self) -> Supply:
-        settings, names = self._project.settings, [row.name for row in self._journal.items()]
+        settings, names = self._project.settings, self._journal.item_names()
         supply = open_supply(
             self._project.source,
             names,

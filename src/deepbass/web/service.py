@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from deepbass.core.errors import StoreError
 from deepbass.label import class_edits
 from deepbass.label.acts import AT_ONCE, CHOSEN, OWN_UIDS, Act, NewAct, Question
@@ -91,11 +93,9 @@ class LabelService:
         try:
             self.taken_up = project.take_up(self._journal, items)
             self._ledger = project.ledger(self._journal)
-            rows = self.taken_up.items.rows
-            self._queue = Queue.of(project, rows, self._ledger, self._journal.leases())
-            self.names = [row.name for row in rows]
-            self.here = sum(not row.gone for row in rows)
-            self._gone = {row.id for row in rows if row.gone}
+            self.names, self._gone = self.taken_up.items.names, self.taken_up.items.missing
+            self.here = len(self.names) - len(self._gone)
+            self._queue = Queue.of(project, len(self.names), self._ledger, self._journal.leases(), self._gone)
             self.people = {name: hashed for name, hashed in self._journal.people().items() if hashed}
             self._classes = self._journal.class_list()
             self._newest = newest_model(project)  # as its trainer wrote it
@@ -295,10 +295,11 @@ class LabelService:
         """Take up the newest model. Files are read in the calling thread: the service's own never waits for them."""
         model = newest_model(self.project, self._newest)
         if model is not None and model is not self._newest:
-            neighbours = Neighbours.open(model.path)
+            neighbours, order = Neighbours.open(model.path), self._queue.sort(model.ranking)
 
             def work() -> None:
                 self._newest, self._neighbours = model, neighbours
+                self._queue.rank(model.ranking, order)
                 self._see_model()
                 self._tell("ranking")
 
@@ -474,8 +475,9 @@ class LabelService:
             self._go_on()
             return self.items.read(name)
 
-        left_out = self._ledger.reserve | self._gone
-        ids = [item for item in range(len(self.names)) if item not in left_out]
+        askable = np.ones(len(self.names), dtype=np.bool_)
+        askable[[*self._ledger.reserve, *self._gone]] = False
+        ids = np.flatnonzero(askable)
         try:
             items = replace(self.items, see=see, read=read)
             found = spread(items, ids, LOOKED_AT, self.project.settings.seed, names=self.names)

@@ -145,6 +145,8 @@ class Guesses:
         self._gone = gone
         self._of: tuple[Model | None, int, float] | None = None
         self._ids: NDArray[np.int64] = NO_IDS
+        self._guess: NDArray[np.int16] = np.empty(0, np.int16)
+        self._reserved: NDArray[np.bool_] = np.empty(0, np.bool_)
 
     def page(
         self,
@@ -163,25 +165,35 @@ class Guesses:
         people would mend the wrong ones, and the images left to measure the error with would be the right ones.
         """
         if self._of is None or self._of[0] is not model or self._of[1:] != (ledger.last, least):
-            ids = guesses_of(model, ledger, least, self._gone)
-            if model is not None:
-                ids = ids[np.argsort(-model.ranking.entropy[ids], kind="stable")]
-            self._of, self._ids = (model, ledger.last, least), ids
-        guessed = model.ranking.guess[self._ids] if model is not None else NO_IDS
-        chosen = self._ids[guessed == class_].tolist()
-        shown = [item for item in chosen if item not in ledger.reserve]
+            self._of = model, ledger.last, least
+            self._ids, self._guess, self._reserved = self._sorted(model, ledger, least)
+        of_class = self._guess == class_
+        chosen, hidden = self._ids[of_class], self._reserved[of_class]
         items = []
-        for item in shown[offset : offset + limit]:
+        for item in chosen[~hidden][offset : offset + limit].tolist():
             guess = guess_json(model, item) or {}
             items.append({"item": item, "name": names[item], "guess": guess.pop("class"), **guess})
-        counts = {class_: int((guessed == class_).sum()) for class_ in classes.ids}
         return {
             "items": items,
             "total": len(chosen),
-            "kept": len(chosen) - len(shown),
-            "counts": counts,
+            "kept": int(np.count_nonzero(hidden)),
+            "counts": {class_: int(np.count_nonzero(self._guess == class_)) for class_ in classes.ids},
             "threshold": THRESHOLD,
         }
+
+    def _sorted(
+        self, model: Model | None, ledger: Ledger, least: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.bool_]]:
+        """List the guesses that count, most doubtful first: items, classes, and whether each is of the reserve."""
+        ids = guesses_of(model, ledger, least, self._gone)
+        if model is None:
+            return NO_IDS, self._guess[:0], self._reserved[:0]
+        ranking = model.ranking
+        ids = ids[np.argsort(-ranking.entropy[ids], kind="stable")]
+        reserved = np.zeros(len(ranking.guess), dtype=np.bool_)
+        reserve = np.fromiter(ledger.reserve, np.int64, len(ledger.reserve))
+        reserved[reserve[reserve < len(reserved)]] = True
+        return ids, ranking.guess[ids], reserved[ids]
 
 
 class Disagreements:

@@ -1,0 +1,1 @@
+"""What a cluster costs: measured on one machine, and reckoned for many."""
