@@ -118,7 +118,7 @@ def test_classifiers_and_sessions_learn_the_same_on_a_cluster() -> None:
     X, y = load_digits(return_X_y=True)
     X, y = X[:700].reshape(-1, 8, 8).astype(np.float32) / 16, y[:700]
     known = np.where(np.arange(len(y)) < 100, y, -1)
-    settings = {"initial_epochs": 2, "passes_pool": 3, "passes_known": 3}
+    settings: dict[str, Any] = {"initial_epochs": 2, "passes_pool": 3, "passes_known": 3}
 
     def fitted(**where: Any) -> NDArray[np.float64]:
         model = deepbass.DeepBASSClassifier(model="cnn", iterations=1, settings=settings, random_state=0, **where)

@@ -65,7 +65,7 @@ def test_seeds_draw_unlike_orders_and_types_of_ids_do_not_matter() -> None:
     items = made_of(list(range(100)))
     orders = {tuple(spread(items, range(100), 5, seed)) for seed in range(10)}
     assert len(orders) > 5
-    chosen = spread(items, np.arange(100), 5, 3)  # type: ignore[arg-type]
+    chosen = spread(items, np.arange(100), 5, 3)
     assert chosen == spread(items, list(range(100)), 5, 3)
     assert all(type(id_) is int for id_ in chosen)
 

@@ -42,6 +42,9 @@ class Replay:
     def mean(self, inputs: NDArray[np.float32], passes: int) -> Floats:
         raise NotImplementedError
 
+    def predictions(self, samples: Samples, ids: Ids, passes: int, on_share: OnShare) -> Floats:
+        raise NotImplementedError
+
     def each(self, inputs: NDArray[np.float32], passes: int) -> Floats:
         raise NotImplementedError
 
@@ -49,6 +52,9 @@ class Replay:
         raise NotImplementedError
 
     def backward(self, inputs: NDArray[np.float32], classes: Classes) -> None:
+        raise NotImplementedError
+
+    def backward_on(self, ids: Ids, classes: Classes) -> None:
         raise NotImplementedError
 
     def infer(self, ids: Ids, need: Need, on_share: OnShare = lambda share: None) -> Belief:
