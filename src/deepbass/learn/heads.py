@@ -123,14 +123,14 @@ def fit(
     return W.detach(), b.detach()
 
 
-class Choice(NamedTuple):
+class Penalty(NamedTuple):
     """A penalty, and the lowest log-loss of labels that were kept back, under any."""
 
     strength: float
     loss: float
 
 
-def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.random.Generator) -> Choice:
+def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.random.Generator) -> Penalty:
     """Choose the penalty under which labels that were kept back are predicted best.
 
     Their likelihood tells, and so does how many are right. The one is smooth but favours weak penalties where classes
@@ -145,7 +145,7 @@ def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.rando
     folds = folds_of(classes.cpu().numpy(), FOLDS, rng)
     searches = [_Search(inputs, classes, torch.from_numpy(folds == fold), outputs) for fold in np.unique(folds)]
     if len(searches) < 2:
-        return Choice(1.0, 0.0)
+        return Penalty(1.0, 0.0)
     losses: list[float] = []
     hits: list[int] = []
     for strength in STRENGTHS:  # from the strongest penalty on: each search goes on from the one before
@@ -157,7 +157,7 @@ def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.rando
     smooth = np.convolve(np.pad(hits, 1, mode="edge"), [0.25, 0.5, 0.25], mode="valid")  # neighbours differ by chance
     by_hits = min(1.0, math.sqrt(known / _SURE))
     between = round((1 - by_hits) * int(np.argmin(losses)) + by_hits * int(np.argmax(smooth)))
-    return Choice(STRENGTHS[between], min(losses))
+    return Penalty(STRENGTHS[between], min(losses))
 
 
 class _Search:
