@@ -37,7 +37,8 @@ def work_section(work: Mapping[str, Any] | None) -> Element | None:
         said.append(f"{counted(work['lost'], 'worker')} died, and others did their work again.")
     said += [f"{worker} is slow: {share:.0%} of the median speed." for worker, share in sorted(work["slow"].items())]
     heads = [tag("th", head, scope="col") for head in _HEADS]
-    return tag("section", tag("h2", "Workers"), tag("p", " ".join(said), class_="note"), scrolling_table(heads, rows))
+    table = scrolling_table(heads, rows, whole=True)
+    return tag("section", tag("h2", "Workers"), tag("p", " ".join(said), class_="note"), table)
 
 
 def _row(worker: str, kind: str, tally: Mapping[str, float]) -> Element:
