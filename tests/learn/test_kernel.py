@@ -226,12 +226,17 @@ def test_steps_of_training_draw_masks_of_their_own() -> None:
     assert not torch.equal(gradients[0], gradients[4])  # another seed
 
 
+def count_parameters(model: nn.Module, shape: Shape) -> int:
+    """Count what the kernel has a gradient for: a layer without a bias has one of zeros there."""
+    found = stages_of(model, shape)
+    assert found is not None
+    return sum(layer.weight.numel() + len(layer.weight) for layer in found[1])
+
+
 def test_results_do_not_depend_on_threads(case: tuple[nn.Module, Shape, int]) -> None:
     model, shape, classes = case
     inputs, labels = samples(shape, 100), np.random.default_rng(1).integers(0, classes, 100)
-    found = stages_of(model, shape)
-    assert found is not None
-    parameters = sum(layer.weight.numel() + len(layer.weight) for layer in found[1])
+    parameters = count_parameters(model, shape)
     chains = [chain_of(model, shape, threads=threads) for threads in (1, 2, 5)]
     beliefs = [chain.infer(inputs, np.arange(100), 1, range(3)) for chain in chains]
     gradients = [chain.gradients(inputs, labels, 1, 0, parameters)[0] for chain in chains]
@@ -244,9 +249,7 @@ def test_blocks_of_a_batch_are_the_same_wherever_they_are_computed(case: tuple[n
     """A part of a batch has the masks and the weight it has in the whole; the gradient is the blocks' sum in order."""
     model, shape, classes = case
     inputs, labels = samples(shape, 150), np.random.default_rng(1).integers(0, classes, 150)
-    found = stages_of(model, shape)
-    assert found is not None
-    parameters = sum(layer.weight.numel() + len(layer.weight) for layer in found[1])
+    parameters = count_parameters(model, shape)
     chain = chain_of(model, shape)
     whole, logits = chain.block_gradients(inputs, labels, 3, 7, parameters)
     parts = [

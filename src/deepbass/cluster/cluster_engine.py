@@ -34,7 +34,7 @@ from deepbass.core.samples import Samples
 from deepbass.learn.engine import Engine, OnShare
 from deepbass.learn.kernel.kernel_engine import KernelEngine
 from deepbass.learn.kernel.native import BLOCK
-from deepbass.learn.slabs import compute_slab
+from deepbass.learn.slabs import compute_slabs
 from deepbass.learn.torch_engine import CHUNK, own_loss, slices
 
 PART = 64  # rows of a batch whose gradient torch computes in one go, on a worker
@@ -161,10 +161,10 @@ class ClusterEngine:
     ) -> Iterator[tuple[range, Columns]]:
         """Have slabs of the pool inferred and reduced, each by one worker, in whatever order they come."""
         if self._crew.closed:
-            parts = (self._pool, self._classes)
-            for done, slab in enumerate(slabs):
-                on_share(done / len(slabs))
-                yield slab, compute_slab(self, *parts, slab, passes=passes, seed=seed, need=need, device=_CPU)
+            yield from compute_slabs(
+                *(self, self._pool, self._classes, slabs),
+                passes=passes, seed=seed, need=need, device=_CPU, on_share=on_share,
+            )  # fmt: skip
             return
         self._crew.refresh()
         tickets = self._tickets()

@@ -24,7 +24,7 @@ from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels, shuffle
 from deepbass.core.loop import UNTRAINED
 from deepbass.core.need import EVERYTHING, Need
 from deepbass.core.own_parts import OwnParts
-from deepbass.core.pool_belief import Columns, gathered
+from deepbass.core.pool_belief import gathered
 from deepbass.core.quality import Quality
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
@@ -34,7 +34,7 @@ from deepbass.learn.kernel.kernel_engine import KernelEngine
 from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import as_bytes, pack, unpack, weights_of
 from deepbass.learn.passes import make_passes
-from deepbass.learn.slabs import SLAB, compute_slab, seeded, slabs_of
+from deepbass.learn.slabs import SLAB, compute_slabs, seeded, slabs_of
 from deepbass.learn.torch_engine import TorchEngine, own_loss, slices
 
 OnProgress = Callable[[str, float], None]  # what is being done, and the share that is done
@@ -122,34 +122,16 @@ class LocalLearner:
     def _infer_slabs(self, passes: int, seed: int, need: Need) -> Belief:
         """Infer a large pool slab by slab, each reduced to what is read of it before the next is begun."""
         slabs = slabs_of(len(self._pool), self.slab)
-
-        def parts() -> Iterator[tuple[range, Columns]]:
-            for done, slab in enumerate(slabs):
-                yield (
-                    slab,
-                    compute_slab(
-                        self._engine,
-                        self._pool,
-                        self._classes,
-                        slab,
-                        passes=passes,
-                        seed=seed,
-                        need=need,
-                        device=self.device,
-                        on_share=partial(self._share_of_slab, done, len(slabs)),
-                    ),
-                )
-
+        on_share = partial(self._on_progress, "infer pool")
         with self._timed("infer pool"):
             if isinstance(self._engine, SpreadEngine):
-                on_share = partial(self._on_progress, "infer pool")
-                return gathered(
-                    self._engine.compute_slabs(slabs, passes, seed, need, on_share), len(self._pool), self._each
-                )
-            return gathered(parts(), len(self._pool), self._each)
-
-    def _share_of_slab(self, done: int, slabs: int, share: float) -> None:
-        self._on_progress("infer pool", (done + share) / slabs)
+                parts = self._engine.compute_slabs(slabs, passes, seed, need, on_share)
+            else:
+                parts = compute_slabs(
+                    *(self._engine, self._pool, self._classes, slabs),
+                    passes=passes, seed=seed, need=need, device=self.device, on_share=on_share,
+                )  # fmt: skip
+            return gathered(parts, len(self._pool), self._each)
 
     def evaluate(self, samples: Samples, labels: Classes) -> Quality:
         """Judge the model by its predictions: accuracy and all else come from one of each sample."""

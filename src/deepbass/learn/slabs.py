@@ -7,7 +7,7 @@ computes which slab, or when.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -59,6 +59,31 @@ def compute_slab(
         else:
             make_passes(engine, ids, passes, seed, total, need.within(slab), on_share)
     return columns_of(total.belief(ids), need.reads)
+
+
+def compute_slabs(
+    engine: Engine,
+    pool: Samples,
+    classes: int,
+    slabs: Sequence[range],
+    *,
+    passes: int,
+    seed: int,
+    need: Need,
+    device: torch.device,
+    on_share: OnShare,
+) -> Iterator[tuple[range, Columns]]:
+    """Infer one slab after the other, here."""
+    for done, slab in enumerate(slabs):
+
+        def on_share_of_slab(share: float, done: int = done) -> None:
+            on_share((done + share) / len(slabs))
+
+        found = compute_slab(
+            *(engine, pool, classes, slab),
+            passes=passes, seed=seed, need=need, device=device, on_share=on_share_of_slab,
+        )  # fmt: skip
+        yield slab, found
 
 
 @contextmanager
