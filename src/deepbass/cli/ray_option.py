@@ -80,6 +80,5 @@ def cluster_or_none(address: str | None, workers: int | None, *, alone: bool = F
 
     say("Starting a Ray cluster on this machine." if address == LOCAL else f"Joining the Ray cluster at {address}.")
     with connected(address, workers) as cluster:
-        nodes = len(cluster.nodes)
-        say(f"Ray: {cluster.workers} workers on {nodes} {'node' if nodes == 1 else 'nodes'}.", style="dim")
+        say(f"Ray: {cluster}.", style="dim")
         yield cluster

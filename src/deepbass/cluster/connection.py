@@ -53,6 +53,10 @@ class Cluster:
         """Count the processors of all nodes that are alive now."""
         return sum(node.processors for node in self.nodes)
 
+    def __str__(self) -> str:
+        nodes = len(self.nodes)
+        return f"{self.workers} worker{'s'[: self.workers != 1]} on {nodes} node{'s'[: nodes != 1]}"
+
     def check_nodes(self) -> None:
         """Refuse nodes that lack deepbass, or have another version; call it again when nodes have joined."""
         check_versions(ask_nodes(self.nodes, []))

@@ -13,7 +13,6 @@ from deepbass.cluster.connection import Cluster, connected
 from deepbass.cluster.feature_tasks import features_on
 from deepbass.core.errors import ConfigError
 from deepbass.learn.engine import REPLACED_BY
-from deepbass.report.words import counted
 
 if TYPE_CHECKING:
     from deepbass.cluster.crew import Crew
@@ -44,7 +43,7 @@ def on_ray(
         from deepbass.cluster.crew import Crew
         from deepbass.cluster.object_store import ObjectStore
 
-        on_note(f"Ray: {counted(cluster.workers, 'worker')} on {counted(len(cluster.nodes), 'node')}.")
+        on_note(f"Ray: {cluster}.")
         with Crew(cluster.workers if address in (None, LOCAL) else workers, on_note=on_note) as crew:
             before = REPLACED_BY.set(partial(ClusterEngine, crew, ObjectStore(crew.log)))
             try:
