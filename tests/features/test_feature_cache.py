@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from deepbass.core.errors import DataError
+from deepbass.core.raw_samples import Kind
 from deepbass.features.feature_array import FeatureArray
 from deepbass.features.feature_cache import UNUSED
 from deepbass.features.segment import Segment, fits_half
@@ -50,6 +51,19 @@ def test_nothing_is_computed_twice(cache: Path) -> None:
     array = computed(samples, again, cache)
     assert again.computed == []
     assert samples.read_rows == []
+    assert array[:][:, 0].tolist() == lengths(samples)
+
+
+@pytest.mark.parametrize("kind", ["image", "text"])
+def test_what_another_has_computed_just_before_is_taken_up(cache: Path, kind: Kind) -> None:
+    samples, late = Found(kind, TEXTS), Lengths()
+
+    def before_the_lock_is_taken(done: int, total: int) -> None:
+        if not done:
+            computed(Found(kind, TEXTS), Lengths(), cache)
+
+    array = computed(samples, late, cache, progress=before_the_lock_is_taken)
+    assert late.computed == []
     assert array[:][:, 0].tolist() == lengths(samples)
 
 

@@ -205,16 +205,16 @@ class FeatureArray:
 
     def _read_ahead(self, batches: list[NDArray[np.int64]]) -> Iterator[list[PreparedSample]]:
         """Read batches; one thread reads the next while this one is computed, so that two are in memory."""
-        if self._samples.kind != "image":
+        if self._samples.kind != "image" or not batches:
             yield from map(self._read, batches)
             return
         with ThreadPoolExecutor(1, thread_name_prefix="features") as reader:
-            coming = reader.submit(self._read, batches[0]) if batches else None
-            for following in [*batches[1:], None]:
-                assert coming is not None
+            coming = reader.submit(self._read, batches[0])
+            for following in batches[1:]:
                 batch = coming.result()
-                coming = reader.submit(self._read, following) if following is not None else None
+                coming = reader.submit(self._read, following)
                 yield batch
+            yield coming.result()
 
     def _read(self, rows: NDArray[np.int64]) -> list[PreparedSample]:
         samples = self._samples

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from deepbass.core.labels import Classes
+from deepbass.learn.minimise import minimise, one_thread
 
 # Strengths of the penalty that are tried: C as scikit-learn counts it, for features whose mean square length is 1.
 STRENGTHS = tuple(float(10.0 ** (quarter / 4)) for quarter in range(-6, 17))
@@ -99,28 +100,19 @@ def fit(
         basis, small = _rotated(inputs)
         inside, moved = fit(small, classes, weights, strength, weight @ basis, bias, steps=steps, tolerance=tolerance)
         return inside @ basis.T, moved
-    W = weight.clone().requires_grad_()
-    b = bias.clone().requires_grad_()
     # the sum is scaled so that gradients are of one size whatever the penalty: the search stops where it should
     total = float(weights.sum()) * strength + 1.0
-    search = torch.optim.LBFGS(
-        [W, b],
-        max_iter=steps,
-        tolerance_grad=tolerance,
-        tolerance_change=tolerance / 1e3,
-        line_search_fn="strong_wolfe",
-    )
+    each = (strength / total * weights)[:, None]
+    answers = classes[:, None]
 
-    def loss() -> Tensor:
-        search.zero_grad()
-        entropies = F.cross_entropy(inputs @ W.T + b, classes, reduction="none")
-        value: Tensor = (strength * (weights * entropies).sum() + 0.5 * W.square().sum()) / total
-        value.backward()  # type: ignore[no-untyped-call]
-        return value
+    def objective(W: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        logs = F.log_softmax(inputs @ W.T + b, 1)
+        value = 0.5 / total * W.square().sum() - (each * logs.gather(1, answers)).sum()
+        off = each * logs.exp()
+        off.scatter_add_(1, answers, -each)
+        return value, off.T @ inputs + W / total, off.sum(0)
 
-    with torch.enable_grad():
-        search.step(loss)  # type: ignore[no-untyped-call]
-    return W.detach(), b.detach()
+    return minimise(objective, weight, bias, steps=steps, tolerance=tolerance)
 
 
 class Penalty(NamedTuple):
@@ -130,6 +122,7 @@ class Penalty(NamedTuple):
     loss: float
 
 
+@one_thread()
 def choose_strength(inputs: Tensor, classes: Tensor, outputs: int, rng: np.random.Generator) -> Penalty:
     """Choose the penalty under which labels that were kept back are predicted best.
 
@@ -174,7 +167,7 @@ class _Search:
 
         It need not be exact: penalties lie far apart.
         """
-        self._head = fit(self._train, self._answers, self._even, strength, *self._head, steps=40, tolerance=1e-4)
+        self._head = fit(self._train, self._answers, self._even, strength, *self._head, steps=40, tolerance=1e-5)
         W, b = self._head
         logits = self._test @ W.T + b
         loss = F.cross_entropy(logits, self._truth, reduction="sum")

@@ -17,6 +17,7 @@ from torch import Tensor
 from deepbass.core.belief import Floats
 from deepbass.core.labels import Classes, Ids
 from deepbass.learn.heads import fit, half_way, weights_of
+from deepbass.learn.minimise import minimise
 from deepbass.learn.pool_view import PoolView
 
 WAYS = ("known labels alone", "neighbours", "clear cuts", "even cuts")
@@ -83,26 +84,23 @@ def _sure(
     expected: Floats,
 ) -> Head:
     """Fit a head to known labels that is sure about the pool, its classes as large as expected."""
-    answers, counts = torch.from_numpy(labels), torch.from_numpy(weights).float()
+    answers, counts = torch.from_numpy(labels)[:, None], torch.from_numpy(weights).float()[:, None] / len(labels)
     log_expected = torch.from_numpy(np.log(expected)).float()
-    weight, bias = start.weight.clone().requires_grad_(), start.bias.clone().requires_grad_()
-    search = torch.optim.LBFGS(
-        [weight, bias], max_iter=_STEPS, tolerance_grad=_TOLERANCE, line_search_fn="strong_wolfe"
-    )
+    shrink = 1.0 / (strength * len(labels))
 
-    def loss() -> Tensor:
-        search.zero_grad()
-        wrong = (counts * F.cross_entropy(known @ weight.T + bias, answers, reduction="none")).mean()
+    def objective(weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        logs = F.log_softmax(known @ weight.T + bias, 1)
+        wrong = -(counts * logs.gather(1, answers)).sum()
+        off = (counts * logs.exp()).scatter_add(1, answers, -counts)
         logs = F.log_softmax(points @ weight.T + bias, 1)
         probs = logs.exp()
-        unsure = -(probs * logs).sum(1).mean()
         sizes = probs.mean(0)
-        uneven = (sizes * (sizes.clamp_min(1e-9).log() - log_expected)).sum()
-        penalty = 0.5 * weight.square().sum() / (strength * len(labels))
-        value: Tensor = wrong + unsure + uneven + penalty
-        value.backward()  # type: ignore[no-untyped-call]
-        return value
+        excess = sizes.clamp_min(1e-9).log() - log_expected
+        unsure, uneven = -(probs * logs).sum(1).mean(), (sizes * excess).sum()
+        pull = excess - logs  # by a probability, but for what is the same for all classes of a sample
+        pulled = probs * (pull - (probs * pull).sum(1, keepdim=True)) / len(points)
+        value = wrong + unsure + uneven + 0.5 * shrink * weight.square().sum()
+        by_weight = off.T @ known + pulled.T @ points + shrink * weight
+        return value, by_weight, off.sum(0) + pulled.sum(0)
 
-    with torch.enable_grad():
-        search.step(loss)  # type: ignore[no-untyped-call]
-    return Head(weight.detach(), bias.detach())
+    return Head(*minimise(objective, start.weight, start.bias, steps=_STEPS, tolerance=_TOLERANCE))
