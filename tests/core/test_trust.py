@@ -7,7 +7,7 @@ from math import comb
 
 import pytest
 
-from deepbass.core.trust import trust
+from deepbass.core.trust import proven, trust
 
 
 def test_without_evidence_against_it_trust_is_whole() -> None:
@@ -28,3 +28,8 @@ def test_trust_is_twice_the_probability_of_the_better_share() -> None:
     shares = [(2 * step + 1) / (4 * steps) + 0.5 for step in range(steps)]
     above = sum(comb(5, 2) * share**2 * (1 - share) ** 3 for share in shares) * 6 / (2 * steps)
     assert trust(2, 3) == pytest.approx(2 * above, rel=1e-6)
+
+
+def test_what_is_proven_has_been_right_in_nearly_all_disputes_and_in_some() -> None:
+    assert not any(proven(better, worse) for better, worse in ((0, 0), (2, 0), (1, 3), (5, 5), (4, 2)))
+    assert all(proven(better, worse) for better, worse in ((3, 0), (6, 1), (20, 10)))

@@ -15,6 +15,7 @@ from deepbass.learn.averaged import Averaged, decay_at
 from deepbass.learn.head_learner import learner_for
 from deepbass.learn.learner import engine_for
 from deepbass.learn.models import build
+from deepbass.learn.neighbours import Neighbours
 from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import packed_weights
 from deepbass.learn.teacher import TeacherLearner
@@ -88,10 +89,40 @@ def grown(subject: TeacherLearner, classes: NDArray[np.int64], guessed: NDArray[
     return labels
 
 
-def test_guesses_that_mislead_are_turned_off_and_what_they_did_is_undone() -> None:
+def test_guesses_that_nobody_else_makes_are_not_learned_until_guesses_are_proven(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pool, classes = bars()
+    wrong, shown = (classes + 1) % CLASSES, list[int]()
+    borne_out = TeacherLearner._borne_out
+
+    def watched(self: TeacherLearner, ids: Ids, labels: Labels, opinion_N: NDArray[np.int64]) -> Ids:
+        kept = borne_out(self, ids, labels, opinion_N)
+        shown.extend(kept.tolist())
+        return kept
+
+    monkeypatch.setattr(TeacherLearner, "_borne_out", watched)
     subject = learner(pool)
-    grown(subject, classes, (classes + 1) % CLASSES, 5)
+    grown(subject, classes, wrong, 5)
+    assert len(set(shown)) < 0.1 * SAMPLES
+    assert subject.evaluate(pool, classes).accuracy > 0.9
+
+    shown.clear()
+    grown(learner(pool), classes, classes, 5)
+    assert len(set(shown)) > 0.5 * SAMPLES  # what is right is shared by others
+
+    shown.clear()
+    monkeypatch.setattr("deepbass.learn.held_back.proven", lambda better, worse: True)
+    grown(learner(pool), classes, wrong, 2)
+    assert shown == []  # who has been proven right is not asked for another's opinion
+
+
+def test_guesses_that_mislead_are_turned_off_and_what_they_did_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, classes = bars()
+    misled = (classes + 1) % CLASSES
+    monkeypatch.setattr(Neighbours, "opinion", lambda self, labels: misled)  # who would bear them out
+    subject = learner(pool)
+    grown(subject, classes, misled, 5)
     evidence = subject.evidence
     assert evidence is not None
     assert evidence.weight == 0

@@ -31,7 +31,7 @@ _LABELS = 300  # in all, where no budget is given
 
 # For pictures that stay pixels: a teacher and a student. docs/method.md has what was tried.
 _ITERATIONS = 40
-_KNOWN = 3_000  # presentations of known labels in an epoch
+_KNOWN = 6_000  # presentations of known labels in an epoch
 _FIRST = 60_000  # in the initial training
 _GUESSES = 12_000  # in an epoch, of pictures of 28 x 28 pixels; of larger ones fewer
 _SHOWN_ON_PAGE, _GUESSES_ON_PAGE = 1_000, 1_500  # presentations of both in an epoch, where people wait for it

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy import sparse
 
 from deepbass.core.labels import Ids
 from deepbass.core.samples import Samples
@@ -79,13 +80,14 @@ def k_means(points: Points, clusters: int, rng: np.random.Generator) -> Ids:
     """Assign points to clusters, by Lloyd's rounds from k-means++ centres. No cluster is left empty."""
     centres = points[_plus_plus(points, clusters, rng)]
     nearest = np.full(len(points), -1, dtype=np.int64)
+    rows, ones = np.arange(len(points)), np.ones(len(points), dtype=np.float32)
     for _ in range(_ROUNDS):
         before = nearest
         nearest = squares(points, centres).argmin(1)
         if np.array_equal(before, nearest):
             break
-        sums = np.zeros_like(centres)
-        np.add.at(sums, nearest, points)
+        members = sparse.csr_matrix((ones, (nearest, rows)), shape=(len(centres), len(points)))
+        sums = members @ points
         counts = np.bincount(nearest, minlength=len(centres))
         centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centres)
     return np.unique(nearest, return_inverse=True)[1].astype(np.int64)

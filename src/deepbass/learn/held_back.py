@@ -20,7 +20,7 @@ from deepbass.core.labels import NO_IDS, Ids, Labels
 from deepbass.core.lots import fair
 from deepbass.core.opinions import temperature
 from deepbass.core.randomness import generator
-from deepbass.core.trust import trust
+from deepbass.core.trust import proven, trust
 
 _ONE_OF = 5  # first labels that is kept back
 _FEWEST = 50  # first labels of which any are
@@ -40,6 +40,7 @@ class HeldBack:
         self._rows = _NO_ROWS  # id, whether it was kept back, right with guesses, right without
         self._logits: Floats = np.empty((0, 2, 0))  # of both networks, with guesses and without, for each of these
         self.off = False  # guesses have been found to harm
+        self.proven = False  # they have been found to help
         self.left_out: Ids = NO_IDS  # samples that nobody is asked about and that are never guessed at: an audit's
         self.begun = False  # whether it was there for all that was learned; not so where weights come from elsewhere
 
@@ -79,6 +80,7 @@ class HeldBack:
         right, plain = self._rows[counts, 2], self._rows[counts, 3]
         better, worse = int((right > plain).sum()), int((right < plain).sum())
         weight = 0.0 if self.off else trust(better, worse)
+        self.proven = not self.off and proven(better, worse)
         self.off = weight == 0  # for good: without guesses the networks are one, and nothing more can be told
         return Evidence("pseudo-labels", int(counts.sum()), float(right.sum()), float(plain.sum()), weight)
 

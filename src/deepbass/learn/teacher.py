@@ -2,7 +2,9 @@
 
 Two pairs of student and teacher begin alike. The first learns from known labels and guesses; it is what is asked, saved
 and used. The second learns from known labels alone: it is what plain supervised learning would have come to, and what
-the first is held against (learn/held_back.py). Where guesses harm, the first becomes the second.
+the first is held against (learn/held_back.py). Until guesses are proven to help, the first learns only those that the
+second makes, too, or the neighbours of known labels: a network that learns from nobody but itself may come to see one
+class everywhere. Where guesses harm, the first becomes the second.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import safetensors.torch
@@ -29,9 +32,9 @@ from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
 from deepbass.learn.averaged import Averaged
 from deepbass.learn.engine import Engine
-from deepbass.learn.first_guesses import first_guesses
 from deepbass.learn.held_back import HeldBack
 from deepbass.learn.learner import LocalLearner, OnProgress, batches_of, engine_for
+from deepbass.learn.neighbours import Neighbours
 from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import MODEL, as_bytes
 from deepbass.learn.slabs import seeded
@@ -89,7 +92,7 @@ class TeacherLearner(LocalLearner):
             labels = labels.answered(Answers(self._held.kept, np.full(len(self._held.kept), UNKNOWN)))
             known = np.repeat(labels.known, copies)
             if first and guessing:
-                labels = first_guesses(self._pool, labels, generator(seed, 0, "first guesses"))
+                labels = self._neighbours.first_guesses(labels)
             taught_by_N = labels.guess != UNKNOWN
             taught_by_N[self._held.kept] = taught_by_N[self._held.left_out] = False
             members = np.flatnonzero(taught_by_N)
@@ -99,8 +102,9 @@ class TeacherLearner(LocalLearner):
                 if weight == 0 or not len(members):
                     self._with.become(self._plain)
                 else:
-                    count = round(weight * most)
-                    self._epochs(self._with, labels, known, members, count, epochs, seed_for(seed, 0, "with guesses"))
+                    count, own = round(weight * most), seed_for(seed, 0, "with guesses")
+                    opinion_N = None if first or self._held.proven else self._neighbours.opinion(labels)
+                    self._epochs(self._with, labels, known, members, count, epochs, own, opinion_N)
             self._held.learned, self._held.begun = np.union1d(self._held.learned, labels.known), True
         self._trainings += 1
 
@@ -196,16 +200,27 @@ class TeacherLearner(LocalLearner):
         self._held.note(ids, kept, labels, probs_N_C, plain_N_C)
 
     def _epochs(
-        self, pair: Averaged, labels: Labels, known: Ids, members: Ids, count: int, epochs: int, seed: int
+        self,
+        pair: Averaged,
+        labels: Labels,
+        known: Ids,
+        members: Ids,
+        count: int,
+        epochs: int,
+        seed: int,
+        opinion_N: Classes | None = None,
     ) -> None:
-        """Train a pair for some epochs, each with its own draw of so many guesses."""
+        """Train a pair for some epochs, each with its own draw of so many guesses, or of these what is borne out."""
         rng, views = np.random.default_rng(seed), generator(seed, 0, "views")
         with pair.trained.training(seed):
             for epoch in range(epochs):
                 shown = known
                 if self._config.shown is not None and len(known) > self._config.shown:
                     shown = rng.choice(known, self._config.shown, replace=False)
-                ids = np.concatenate([shown, rng.choice(members, count, replace=False)])
+                drawn = rng.choice(members, count, replace=False)
+                if opinion_N is not None:
+                    drawn = self._borne_out(drawn, labels, opinion_N)
+                ids = np.concatenate([shown, drawn])
                 classes = _classes(labels, ids)
                 batches = batches_of(rng.permutation(len(ids)), self._config.batch_size)
                 for done, rows in enumerate(batches):
@@ -218,6 +233,18 @@ class TeacherLearner(LocalLearner):
                         pair.trained.backward(inputs, classes[rows])
                     pair.step()
                 pair.end_epoch()
+
+    @cached_property
+    def _neighbours(self) -> Neighbours:
+        return Neighbours(self._pool, self._config.seed)
+
+    def _borne_out(self, ids: Ids, labels: Labels, opinion_N: Classes) -> Ids:
+        """Keep the guesses that neighbours of known labels make, too, or the network that never learned from any."""
+        shared = opinion_N[ids] == labels.guess[ids]
+        alone = ids[~shared]
+        shared[~shared] = self._predicted_by(self._plain.asked, self._pool, alone).argmax(1) == labels.guess[alone]
+        borne_out: Ids = ids[shared]
+        return borne_out
 
 
 def last_layer(model: nn.Module, classes: int) -> nn.Linear | None:

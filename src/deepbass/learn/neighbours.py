@@ -1,0 +1,75 @@
+"""What the neighbours of known labels say of pictures: an opinion that no network has a part in.
+
+Before there is a network, they make the first guesses: from ten or twenty typical labels these are right far more often
+than those of a network that has seen nothing else. Later they bear a network's guesses out, or do not.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from deepbass.core.belief import Floats
+from deepbass.core.graph import neighbour_graph, spread
+from deepbass.core.labels import UNKNOWN, Classes, Ids, Labels
+from deepbass.core.randomness import generator
+from deepbass.core.samples import Samples
+from deepbass.core.typical import DIMENSIONS, main_directions, squares
+from deepbass.core.unrolled import Points
+
+_MOST = 20_000  # samples that the graph links: of a larger pool a random part
+_MOST_BYTES = 1 << 28  # that they take
+_NEIGHBOURS = 10
+_SURE = 0.6  # share of what reaches a sample that is of one class
+
+
+class Neighbours:
+    """Some samples of a pool, each linked with its nearest. They follow from the pool and a seed alone."""
+
+    def __init__(self, pool: Samples, seed: int) -> None:
+        rng = generator(seed, 0, "neighbours")
+        self._pool, count = pool, len(pool)
+        most = max(1, min(_MOST, _MOST_BYTES // (4 * math.prod(pool.shape))))
+        self.ids: Ids = np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
+        seen = self._flat(self.ids)
+        self._centre = seen.mean(0)
+        wide = seen.shape[1] > DIMENSIONS
+        self._directions = main_directions(seen - self._centre, DIMENSIONS, rng) if wide else None
+        self._points = self._placed(seen)
+        self._graph = neighbour_graph(self._points, _NEIGHBOURS)
+
+    def first_guesses(self, labels: Labels) -> Labels:
+        """Guess what the neighbours of known labels leave little doubt about; nothing where one class only is known."""
+        known = labels.known
+        if len(np.unique(labels.answer[known])) < 2:
+            return labels.guessed(known[:0], known[:0])
+        probs_N_C = self._spread(labels)
+        sure = (probs_N_C.max(1) > _SURE) & (labels.answer[self.ids] == UNKNOWN)
+        return labels.guessed(self.ids[sure], probs_N_C.argmax(1)[sure])
+
+    def opinion(self, labels: Labels) -> Classes:
+        """Tell what known labels make of every sample of the pool; of those that are not linked, nothing."""
+        said: Classes = np.full(len(labels), UNKNOWN, dtype=np.int64)
+        said[self.ids] = self._spread(labels).argmax(1)
+        return said
+
+    def _spread(self, labels: Labels) -> Floats:
+        known = labels.known
+        return spread(self._graph, self._place(known), labels.answer[known].astype(np.int64), labels.classes)
+
+    def _place(self, ids: Ids) -> Ids:
+        """Find samples among those that are linked; who is not there is where the nearest one is."""
+        places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        outside = np.flatnonzero(self.ids[places] != ids)
+        if len(outside):
+            places[outside] = squares(self._placed(self._flat(ids[outside])), self._points).argmin(1)
+        return places
+
+    def _placed(self, flat: Points) -> Points:
+        centred: Points = flat - self._centre
+        return centred if self._directions is None else centred @ self._directions.T
+
+    def _flat(self, ids: Ids) -> Points:
+        flat: Points = self._pool.read(ids).reshape(len(ids), -1).astype(np.float32, copy=False)
+        return flat
