@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -72,3 +73,10 @@ def test_the_command_says_what_is_wrong(words: list[str], error: str, tmp_path: 
     out = CliRunner().invoke(app, [*words, "--out", str(tmp_path)])
     assert out.exit_code == 2
     assert error in " ".join(out.output.split())
+
+
+def test_a_wrong_model_is_said_before_a_cluster_is_started(tmp_path: Path) -> None:
+    out = CliRunner().invoke(app, ["predict", str(tmp_path / "nothing"), str(tmp_path), "--ray"])
+    assert out.exit_code == 2
+    assert "is not there" in out.output
+    assert "Ray" not in out.output

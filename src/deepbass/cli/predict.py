@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -57,7 +57,7 @@ def predict(
     workers: Workers = None,
 ) -> None:
     """Tell the class of every sample, and how sure the model is: a line each, as they come."""
-    with errors(as_json=False), cluster_or_none(ray, workers) as cluster:
+    with errors(as_json=False), ExitStack() as stack:
         from deepbass.core.config import one_of
         from deepbass.core.errors import DataError
         from deepbass.data.incoming import inputs_of
@@ -73,7 +73,7 @@ def predict(
         }
         predictor = Predictor.load(path, passes=passes, **code)
         predictor.text = text or predictor.text
-        opened = inputs_of(inputs, replace(predictor.wanted, id=id_, files=cluster is not None))
+        opened = inputs_of(inputs, replace(predictor.wanted, id=id_, files=ray is not None))
         for note in [predictor.note, *(note for each in opened for note in each.notes)]:
             if note:
                 say(f"Note: {note}", style="yellow")
@@ -82,6 +82,7 @@ def predict(
         items = (item for each in opened for item in each.items())
         shown = sys.stderr.isatty() and (out is not None or not sys.stdout.isatty())
         stream = predictor.stream
+        cluster = stack.enter_context(cluster_or_none(ray, workers))  # last: what is wrong before need not wait for it
         if cluster is not None:
             from deepbass.runs.prediction_tasks import PredictionTasks
 
