@@ -1,0 +1,84 @@
+"""What lets a linear head cut along curves: how near a row of numbers is to landmarks among the rows of the pool.
+
+Nearness is a Gaussian of the distance, and landmarks that lie close say nearly the same, so what a head is shown are
+their main directions (the Nystroem map: Williams and Seeger, 2001). Numbers far out are drawn in before distances are
+taken, or a column with a long tail would tell those rows apart from all others and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+LANDMARKS = 256  # rows that others are compared with
+DIRECTIONS = 128  # that are seen of them
+_WIDE = 0.5  # half the median squared distance between landmarks is so far that nearness is exp(-1/4)
+_DRAWN_IN = 2.0  # times the mean deviation of a column is taken by asinh, which is a line near 0 and a logarithm beyond
+_FAINT = 1e-4  # part of the main direction's spread, below which a direction is rounding
+
+
+class Nearness(NamedTuple):
+    """What makes a row's nearness of its columns, once these are centred."""
+
+    bend: Tensor  # what every column is multiplied by before it is drawn in
+    units: Tensor  # and thereafter
+    landmarks: Tensor  # as rows become by that
+    directions: Tensor  # landmarks x directions
+    offset: Tensor  # of every direction: the mean of the pool
+
+    def of(self, centred: Tensor) -> Tensor:
+        """Tell how near rows are, by direction: 0 on average over the pool."""
+        return _gaussian(torch.asinh(centred * self.bend) * self.units, self.landmarks) @ self.directions - self.offset
+
+
+def nothing_near(width: int) -> Nearness:
+    """Make what shows a head nothing but zeros."""
+    return Nearness(
+        bend=torch.zeros(width),
+        units=torch.zeros(width),
+        landmarks=torch.zeros(LANDMARKS, width),
+        directions=torch.zeros(LANDMARKS, DIRECTIONS),
+        offset=torch.zeros(DIRECTIONS),
+    )
+
+
+def nearness_of(rows: Tensor, centre: Tensor, rng: np.random.Generator) -> Nearness | None:
+    """Learn from rows of the pool, in double precision, to tell how near others are: a mean square length of 1.
+
+    Every column counts alike in distances, but those that are always the same, which do not. None: all rows are alike.
+    """
+    centred = rows - centre
+    deviation = centred.abs().mean(0)
+    told = deviation > 1e-6 * rows.abs().mean(0)  # else it is always the same, but for rounding
+    bend = torch.where(told, _DRAWN_IN / deviation, 0.0)
+    drawn_in = torch.asinh(centred * bend)
+    units = torch.where(told, 1.0 / drawn_in.std(0, correction=0), 0.0)
+    distinct = torch.unique(drawn_in * units, dim=0)
+    some = distinct[torch.from_numpy(np.sort(rng.permutation(len(distinct))[:LANDMARKS]))]
+    apart = torch.pdist(some).square()
+    if not len(apart):
+        return None
+    factor = float(_WIDE / apart.median()) ** 0.5
+    landmarks = factor * some
+    spreads, axes = torch.linalg.eigh(_gaussian(landmarks, landmarks))
+    main = (spreads > _FAINT * spreads[-1]).nonzero().flatten().flip(0)[:DIRECTIONS]
+    directions = axes[:, main] / spreads[main].sqrt()
+    seen = _gaussian(factor * drawn_in * units, landmarks) @ directions
+    offset = seen.mean(0)
+    size = float((seen - offset).square().sum(1).mean()) ** -0.5
+    found = nothing_near(len(centre))
+    found.bend.copy_(bend)
+    found.units.copy_(factor * units)
+    found.landmarks[: len(some)] = landmarks
+    found.directions[: len(some), : len(main)] = size * directions
+    found.offset[: len(main)] = size * offset
+    return found
+
+
+def _gaussian(rows: Tensor, landmarks: Tensor) -> Tensor:
+    """Compute exp(-squared distance) of every row to every landmark."""
+    squares = rows.square().sum(1, keepdim=True) + landmarks.square().sum(1) - 2 * rows @ landmarks.T
+    return torch.exp(-squares.clamp_min(0))
