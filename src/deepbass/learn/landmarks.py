@@ -15,8 +15,8 @@ from torch import Tensor
 
 LANDMARKS = 256  # rows that others are compared with
 DIRECTIONS = 128  # that are seen of them
-_WIDE = 0.5  # half the median squared distance between landmarks is so far that nearness is exp(-1/4)
-_DRAWN_IN = 2.0  # times the mean deviation of a column is taken by asinh, which is a line near 0 and a logarithm beyond
+_WIDE = 0.5  # nearness at the median distance between landmarks is exp(-0.5)
+_DRAWN_IN = 2.0  # asinh is taken of a number by its column's mean deviation, so many times: a line, then a logarithm
 _FAINT = 1e-4  # part of the main direction's spread, below which a direction is rounding
 
 
