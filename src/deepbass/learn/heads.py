@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from deepbass.core.labels import Classes
 from deepbass.core.randomness import generator
-from deepbass.learn.landmarks import DIRECTIONS, Nearness, nearness_of, nothing_near
+from deepbass.learn.landmarks import Nearness, directions_beside, nearness_of, nothing_near
 from deepbass.learn.minimise import minimise, one_thread
 
 # Strengths of the penalty that are tried: C as scikit-learn counts it, for features whose mean square length is 1.
@@ -69,7 +69,7 @@ class LinearHead(nn.Module):
         self.register_buffer("chosen_with", torch.zeros((), dtype=torch.int64))  # how many labels; 0: never chosen
         self.flatten = nn.Flatten()
         self.dropout = nn.Dropout(dropout)
-        self.linear = nn.Linear(width + DIRECTIONS if curved else width, classes)
+        self.linear = nn.Linear(width + directions_beside(width) if curved else width, classes)
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
 

@@ -34,14 +34,23 @@ class Nearness(NamedTuple):
         return _gaussian(torch.asinh(centred * self.bend) * self.units, self.landmarks) @ self.directions - self.offset
 
 
+def directions_beside(width: int) -> int:
+    """Count directions, some of them empty: with columns in front they are a multiple of 16 bytes.
+
+    So the product of a row and a head's weights is the same to the last bit wherever in a batch the row is.
+    """
+    return DIRECTIONS + -width % 4
+
+
 def nothing_near(width: int) -> Nearness:
     """Make what shows a head nothing but zeros."""
+    count = directions_beside(width)
     return Nearness(
         bend=torch.zeros(width),
         units=torch.zeros(width),
         landmarks=torch.zeros(LANDMARKS, width),
-        directions=torch.zeros(LANDMARKS, DIRECTIONS),
-        offset=torch.zeros(DIRECTIONS),
+        directions=torch.zeros(LANDMARKS, count),
+        offset=torch.zeros(count),
     )
 
 
