@@ -65,7 +65,7 @@ def predicted(method: str, X: np.ndarray, y: np.ndarray, test: np.ndarray, budge
             run = deepbass.run(X, y, budget=budget, stop="iterations", seed=seed, out=Path(place) / "run")
         with torch.no_grad():
             outputs = run.model(torch.from_numpy(test)).argmax(1).numpy()
-        return np.array([int(float(name)) for name in run.classes])[outputs]
+        return np.asarray([int(float(run.classes[output])) for output in outputs])
     order = np.random.default_rng(1000 + seed).permutation(len(y))
     known, others = order[:budget], np.sort(order[budget:])
     if method == "forest":

@@ -131,6 +131,16 @@ def test_few_rows_and_constant_columns_do_no_harm(X: np.ndarray) -> None:
     assert np.isfinite(learner.probabilities(Pool(X.astype(np.float32), "train"))).all()
 
 
+def test_a_column_that_is_hardly_ever_told_does_no_harm() -> None:
+    rows = np.random.default_rng(4).normal(size=(12_000, 3)).astype(np.float32)
+    rows[:, 1], rows[:, 2] = np.arange(12_000) == 1, np.arange(12_000) == 9_000
+    head = LinearHead(3, 2, by_column=True, curved=True)
+    head.prepare(rows)
+    for view in head.views:
+        head.look(view)
+        assert torch.isfinite(head.prepared(torch.from_numpy(rows))).all()
+
+
 def test_heads_on_computed_features_are_what_they_were() -> None:
     head = build(Config.of({"features": "words"}), (30,), 4)
     assert isinstance(head, LinearHead)

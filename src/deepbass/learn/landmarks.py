@@ -17,6 +17,7 @@ LANDMARKS = 256  # rows that others are compared with
 DIRECTIONS = 128  # that are seen of them
 _WIDE = 0.5  # nearness at the median distance between landmarks is exp(-0.5)
 _DRAWN_IN = 2.0  # asinh is taken of a number by its column's mean deviation, so many times: a line, then a logarithm
+_LEARNED_FROM = 5_000  # rows at most
 _FAINT = 1e-4  # part of the main direction's spread, below which a direction is rounding
 
 
@@ -59,10 +60,9 @@ def nearness_of(rows: Tensor, centre: Tensor, rng: np.random.Generator) -> Nearn
 
     Every column counts alike in distances, but those that are always the same, which do not. None: all rows are alike.
     """
-    centred = rows - centre
-    deviation = centred.abs().mean(0)
-    told = deviation > 1e-6 * rows.abs().mean(0)  # else it is always the same, but for rounding
-    bend = torch.where(told, _DRAWN_IN / deviation, 0.0)
+    centred = rows[:: -(-len(rows) // _LEARNED_FROM)] - centre
+    told = centred.std(0, correction=0) > 1e-6 * rows.abs().mean(0)  # else it is always the same, but for rounding
+    bend = torch.where(told, _DRAWN_IN / centred.abs().mean(0), 0.0)
     drawn_in = torch.asinh(centred * bend)
     units = torch.where(told, 1.0 / drawn_in.std(0, correction=0), 0.0)
     distinct = torch.unique(drawn_in * units, dim=0)
