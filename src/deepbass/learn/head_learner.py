@@ -137,7 +137,9 @@ class HeadLearner(LocalLearner):
         own = {name.removeprefix(_PACKED): t for name, t in tensors.items() if name.startswith(_PACKED)}
         linear = self.model.linear
         weight, bias = own.get("weight", linear.weight.detach()), own.get("bias", linear.bias.detach())
-        self._plain = Head(weight.double().to(self.device)[:, self.model.seen()], bias.double().to(self.device))
+        seen = weight.double().to(self.device)[:, self.model.seen()]
+        # in memory as it was: rounding depends on it
+        self._plain = Head(seen.clone(memory_format=torch.contiguous_format), bias.double().to(self.device))
         self._weighed_with, self.evidence = 0, None
         if "counts" in own and own["shares"].shape == (len(WAYS),):
             self._weighed_with, *counts = own["counts"].tolist()
@@ -197,7 +199,7 @@ class HeadLearner(LocalLearner):
     def _prepared(self, samples: NDArray[np.float32]) -> Tensor:
         """Show samples as the head sees them, without what its view leaves out."""
         head = self.model
-        return head.prepared(torch.from_numpy(samples).to(self.device))[:, head.seen()].double()
+        return head.prepared(torch.from_numpy(samples).to(self.device))[:, head.seen()].contiguous().double()
 
     def _widened(self, weight: Tensor) -> Tensor:
         """Turn weights for what the head sees into the same ones for all that it could."""

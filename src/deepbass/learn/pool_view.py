@@ -57,7 +57,7 @@ class PoolView:
         with torch.no_grad():
             head = self._head
             samples = torch.from_numpy(self._pool.read(ids)).to(head.centre.device)
-            return head.prepared(samples)[:, head.seen()].cpu().float()
+            return head.prepared(samples)[:, head.seen()].cpu().float().contiguous()
 
     def _places(self, ids: Ids) -> Ids:
         """Find samples among the rows; who is not there is where the nearest one is."""
