@@ -14,6 +14,7 @@ import json
 import time
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from deepbass.core.labels import Answers, Labels
 from deepbass.data.load import Data, from_arrays, load
 from deepbass.data.pool import Pool
 from deepbass.learn.head_learner import learner_for
-from deepbass.learn.models import build
+from deepbass.learn.models import build, linear_head
 from deepbass.runs.featurise import Featuriser
 
 RESULTS = Path(__file__).parent.parent / "results" / "heads.json"
@@ -91,7 +92,8 @@ def ours(one: Task, ids: NDArray[np.int64], seed: int) -> tuple[float, float]:
     """Train the head on some labels; return its accuracy and the seconds of training."""
     config = Config(features=one.features if one.features != "pixels" else "table", seed=seed)
     pool = Pool(one.X, "train")
-    learner = learner_for(build(config, pool.shape, one.classes), pool, one.classes, config)
+    head = linear_head if one.features == "pixels" else partial(build, config)
+    learner = learner_for(head(pool.shape, one.classes), pool, one.classes, config)
     labels = Labels.none(len(one.X), one.classes).answered(Answers(ids, one.y[ids]))
     start = time.perf_counter()
     learner.train(labels, epochs=1, copies=20, seed=seed)

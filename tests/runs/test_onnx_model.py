@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from typer.testing import CliRunner
 
+import deepbass
 from deepbass.cli import app
 from deepbass.core.errors import ConfigError
 from deepbass.features.tfidf import WordFeatures
@@ -47,3 +49,22 @@ def test_a_model_of_pictures_predicts_alike_or_it_is_said_what_to_install(tmp_pa
     predictor.extractor = WordFeatures()
     with pytest.raises(ConfigError, match="'words' cannot be written as ONNX"):
         write_onnx(predictor, out)
+
+
+def test_columns_that_are_seen_by_nearness_predict_alike_everywhere(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)).astype(np.float32)
+    y = np.linalg.norm(X, axis=1) > 1.5
+    run = deepbass.run(X, y, out=tmp_path / "run", budget=60, initial=40, ask_count=20, seed=0)
+    predictor, out = Predictor.load(run.path, passes=0), tmp_path / "model.onnx"
+    with torch.no_grad():
+        trained = run.model(torch.from_numpy(X)).softmax(1).numpy()
+    np.testing.assert_allclose(predictor.judge_inputs(X, passes=0), trained, atol=1e-6)
+    assert (trained.argmax(1) == y).mean() > 0.8  # by no straight cut
+    if not INSTALLED:
+        return
+    assert write_onnx(predictor, out) < 1e-4
+    import onnxruntime
+
+    (found,) = onnxruntime.InferenceSession(str(out)).run(None, {"samples": X})
+    np.testing.assert_allclose(found, predictor.judge_inputs(X, passes=0), atol=1e-4)

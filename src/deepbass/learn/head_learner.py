@@ -25,7 +25,7 @@ from deepbass.core.own_parts import OwnParts, check_built_in, name_of_part, quot
 from deepbass.core.randomness import generator
 from deepbass.core.samples import Samples
 from deepbass.learn.cross_fit import cross_fit
-from deepbass.learn.heads import LinearHead, choose_strength, fit, weights_of
+from deepbass.learn.heads import LinearHead, choose_strength, fit, same, weights_of
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.pool_heads import WAYS, Head, pool_heads
 from deepbass.learn.pool_view import PoolView
@@ -56,12 +56,13 @@ class HeadLearner(LocalLearner):
         own: OwnParts | None = None,
     ) -> None:
         some = np.unique(np.linspace(0, len(pool) - 1, min(len(pool), _PREPARED_WITH)).astype(np.int64))
-        model.prepare(pool.read(some))
+        model.prepare(pool.read(some), config.seed)
         self._view: PoolView | None = None  # made when it is needed first
         self._weighing, self._weighed_with = alike(len(WAYS)), 0
         super().__init__(model, pool, classes, config, on_progress, own)
         linear = self.model.linear
-        self._plain = Head(linear.weight.detach().double().clone(), linear.bias.detach().double().clone())
+        weight, bias = linear.weight.detach().double(), linear.bias.detach().double()
+        self._plain = Head(weight[:, self.model.seen()].clone(), bias.clone())
 
     def rehearse(self) -> None:
         """Do nothing: there is dropout, and a head that has learned nothing yet has nothing to show of it."""
@@ -97,7 +98,7 @@ class HeadLearner(LocalLearner):
             self._plain = Head(*fit(inputs, classes, weights.to(self.device), float(head.strength), *self._plain))
             seen = weighed and len(labels.members) > 0
             found = self._with_pool(labels, inputs, seed) if seen else self._plain
-            head.linear.weight.copy_(found.weight)
+            head.linear.weight.copy_(self._widened(found.weight))
             head.linear.bias.copy_(found.bias)
 
     def predict_plain(self, samples: Samples, ids: Ids | None = None) -> Floats | None:
@@ -120,7 +121,7 @@ class HeadLearner(LocalLearner):
         """Pack the head, and what it has beside it: the plain one, and how the ways of learning were weighed."""
         said = self._weighing
         own = {
-            "weight": self._plain.weight,
+            "weight": self._widened(self._plain.weight),
             "bias": self._plain.bias,
             "shares": torch.from_numpy(said.shares_M),
             "factors": torch.from_numpy(said.factors_M),
@@ -136,7 +137,9 @@ class HeadLearner(LocalLearner):
         own = {name.removeprefix(_PACKED): t for name, t in tensors.items() if name.startswith(_PACKED)}
         linear = self.model.linear
         weight, bias = own.get("weight", linear.weight.detach()), own.get("bias", linear.bias.detach())
-        self._plain = Head(weight.double().to(self.device), bias.double().to(self.device))
+        seen = weight.double().to(self.device)[:, self.model.seen()]
+        # in memory as it was: rounding depends on it
+        self._plain = Head(seen.clone(memory_format=torch.contiguous_format), bias.double().to(self.device))
         self._weighed_with, self.evidence = 0, None
         if "counts" in own and own["shares"].shape == (len(WAYS),):
             self._weighed_with, *counts = own["counts"].tolist()
@@ -144,20 +147,20 @@ class HeadLearner(LocalLearner):
             self._judge(Weighing(own["shares"].numpy(), own["factors"].numpy(), *counts))
 
     def _choose(self, known: Ids, classes: Tensor, seed: int) -> None:
-        """Choose the penalty, and the scale of columns of numbers, by known labels that are kept back in turn."""
-        head, samples, before = self.model, self._pool.read(known), self.model.scale.clone()
-        scales = [scale.to(before) for scale in head.scales]
+        """Choose the penalty, and the view of columns of numbers, by known labels that are kept back in turn."""
+        head, samples, before = self.model, self._pool.read(known), self.model.view()
         found = []
-        for scale in scales:
-            head.scale.copy_(scale)
+        for view in head.views:
+            head.look(view)
             rng = generator(seed, 0, "folds")
             found.append(choose_strength(self._prepared(samples), classes, self._classes, rng))
         best = int(np.argmin([choice.loss for choice in found]))
-        head.scale.copy_(scales[best])
+        head.look(head.views[best])
         head.strength.fill_(found[best].strength)
         head.chosen_with.fill_(len(known))
-        if not torch.equal(head.scale, before):  # the same head in other numbers; its view of the pool is out of date
-            self._plain = Head(self._plain.weight * (before / head.scale).double(), self._plain.bias)
+        if not same(head.view(), before):  # what was learned in other numbers, and of the pool in them, is out of date
+            width = self._prepared(samples[:1]).shape[1]
+            self._plain = Head(self._plain.weight.new_zeros(self._classes, width), self._plain.bias)
             self._view, self._weighed_with = None, 0
 
     def _with_pool(self, labels: Labels, inputs: Tensor, seed: int) -> Head:
@@ -194,7 +197,15 @@ class HeadLearner(LocalLearner):
             return torch.softmax(torch.cat(logits), 1).cpu().numpy()
 
     def _prepared(self, samples: NDArray[np.float32]) -> Tensor:
-        return self.model.prepared(torch.from_numpy(samples).to(self.device)).double()
+        """Show samples as the head sees them, without what its view leaves out."""
+        head = self.model
+        return head.prepared(torch.from_numpy(samples).to(self.device))[:, head.seen()].contiguous().double()
+
+    def _widened(self, weight: Tensor) -> Tensor:
+        """Turn weights for what the head sees into the same ones for all that it could."""
+        wide = weight.new_zeros(self.model.linear.weight.shape)
+        wide[:, self.model.seen()] = weight
+        return wide
 
 
 def _some(members: Ids, rng: np.random.Generator) -> Ids:

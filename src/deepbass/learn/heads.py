@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from deepbass.core.labels import Classes
+from deepbass.core.randomness import generator
+from deepbass.learn.landmarks import Nearness, directions_beside, nearness_of, nothing_near
 from deepbass.learn.minimise import minimise, one_thread
 
 # Strengths of the penalty that are tried: C as scikit-learn counts it, for features whose mean square length is 1.
@@ -27,28 +29,47 @@ _SURE = 1000  # labels from which on the number of right answers alone decides
 _PATIENCE = 4  # strengths in a row that were worse than the best, after which weaker penalties are not tried
 
 
+class View(NamedTuple):
+    """How a head may look at its features: straight, or also by how near they are to landmarks."""
+
+    scale: Tensor
+    near: Nearness | None = None
+
+
 class LinearHead(nn.Module):
-    """Features, centred and scaled, to logits."""
+    """Features, centred and scaled, to logits; columns of a table by way of landmarks, too, if that shows more."""
 
     centre: Tensor
     scale: Tensor
+    bend: Tensor
+    units: Tensor
+    landmarks: Tensor
+    directions: Tensor
+    offset: Tensor
     strength: Tensor
     chosen_with: Tensor
 
-    def __init__(self, width: int, classes: int, dropout: float = 0.33, *, by_column: bool = False) -> None:
+    def __init__(
+        self, width: int, classes: int, dropout: float = 0.33, *, by_column: bool = False, curved: bool = False
+    ) -> None:
         """Make a head; with ``by_column`` every column is scaled for itself, as the numbers of a table have units.
 
-        That is a first guess: known labels may show that one scale for all suits them better, see `scales`.
+        That is a first guess: known labels may show that one scale for all suits them better, and with ``curved`` that
+        straight cuts suit them less than cuts along curves, too: see `views`.
         """
         super().__init__()
         self.register_buffer("centre", torch.zeros(width))
         self.register_buffer("scale", torch.ones(width) if by_column else torch.ones(()))
-        self.scales = [self.scale.clone()]  # that are worth a trial, since `prepare`
+        self.curved = curved
+        if curved:
+            for name, tensor in nothing_near(width)._asdict().items():
+                self.register_buffer(name, tensor)
+        self.views = [View(self.scale.clone())]  # that are worth a trial, since `prepare`
         self.register_buffer("strength", torch.ones(()))  # of the penalty: C, as chosen last
         self.register_buffer("chosen_with", torch.zeros((), dtype=torch.int64))  # how many labels; 0: never chosen
         self.flatten = nn.Flatten()
         self.dropout = nn.Dropout(dropout)
-        self.linear = nn.Linear(width, classes)
+        self.linear = nn.Linear(width + directions_beside(width) if curved else width, classes)
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
 
@@ -59,24 +80,55 @@ class LinearHead(nn.Module):
 
     def prepared(self, features: Tensor) -> Tensor:
         """Centre and scale features, so that one range of penalties suits all kinds of them."""
-        flat: Tensor = self.flatten(features)
-        return (flat - self.centre) * self.scale
+        centred: Tensor = self.flatten(features) - self.centre
+        if not self.curved:
+            return centred * self.scale
+        near = Nearness(self.bend, self.units, self.landmarks, self.directions, self.offset)
+        return torch.cat([centred * self.scale, near.of(centred)], 1)
 
-    def prepare(self, some: NDArray[np.float32]) -> None:
-        """Learn centre and scale from some samples: a mean of 0, and a mean square length of 1."""
+    def seen(self) -> slice:
+        """Tell which columns of what is prepared the view in use shows; the others are 0."""
+        return slice(None) if self.curved and self.directions.any() else slice(len(self.centre))
+
+    def prepare(self, some: NDArray[np.float32], seed: int = 0) -> None:
+        """Learn centre and views from some samples: a mean of 0, and a mean square length of 1."""
         flat = torch.from_numpy(some).flatten(1).double()
         centre = flat.mean(0)
         squares = (flat - centre).square()
         spread = float(squares.sum(1).mean())
         by_length = torch.full_like(self.scale, 1.0 / math.sqrt(spread) if spread > 0 else 1.0)
-        self.scales = [by_length]
+        scales = [by_length]
         if self.scale.ndim:
             spreads = squares.mean(0)
             told = spreads > 1e-12 * flat.square().mean(0)  # else it is always the same, but for rounding
             by_column = torch.where(told, (spreads * max(1, int(told.sum()))).rsqrt(), torch.ones_like(spreads))
-            self.scales.insert(0, by_column.to(by_length))
+            scales.insert(0, by_column.to(by_length))
         self.centre.copy_(centre)
-        self.scale.copy_(self.scales[0])
+        self.views = [View(scale) for scale in scales]
+        near = nearness_of(flat, centre, generator(seed, 0, "landmarks")) if self.curved else None
+        if near is not None:
+            half = math.sqrt(0.5)  # of the length
+            shrunk = near._replace(directions=half * near.directions, offset=half * near.offset)
+            self.views.append(View(half * scales[0], shrunk))
+        self.look(self.views[0])
+
+    def view(self) -> View:
+        """Tell the view in use."""
+        near = Nearness(*(self.get_buffer(name).clone() for name in Nearness._fields)) if self.curved else None
+        return View(self.scale.clone(), near)
+
+    def look(self, view: View) -> None:
+        """Take a view."""
+        self.scale.copy_(view.scale)
+        if self.curved:
+            for name, tensor in (view.near or nothing_near(len(self.centre)))._asdict().items():
+                self.get_buffer(name).copy_(tensor)
+
+
+def same(view: View, other: View) -> bool:
+    """Tell whether two views of one head show the same."""
+    parts, others = [view.scale, *(view.near or ())], [other.scale, *(other.near or ())]
+    return all(torch.equal(part, its) for part, its in zip(parts, others, strict=True))
 
 
 def fit(

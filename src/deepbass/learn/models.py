@@ -92,7 +92,10 @@ def build(config: Config, shape: tuple[int, ...], classes: int, *, named: str | 
             name = "cnn" if len(shape) == 3 and min(shape[1:]) >= 4 else "mlp"
         with guarded(lambda cause: ConfigError(_no_model(name, shape, classes, cause))):
             if name == "linear" and config.features in ("auto", "pixels") and len(shape) == 1:
-                return LinearHead(shape[0], classes, config.dropout, by_column=True)  # columns of numbers, as they are
+                # columns of numbers, as they are
+                return LinearHead(shape[0], classes, config.dropout, by_column=True, curved=True)
+            if name == "linear" and config.features == "table":  # on scales of their own already
+                return LinearHead(shape[0], classes, config.dropout, curved=True)
             return BUILT_IN[name](shape, classes, config.dropout)
 
 

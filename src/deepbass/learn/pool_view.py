@@ -55,8 +55,9 @@ class PoolView:
     def prepared(self, ids: Ids) -> Tensor:
         """Read samples as the head sees them."""
         with torch.no_grad():
-            device = self._head.centre.device
-            return self._head.prepared(torch.from_numpy(self._pool.read(ids)).to(device)).cpu().float()
+            head = self._head
+            samples = torch.from_numpy(self._pool.read(ids)).to(head.centre.device)
+            return head.prepared(samples)[:, head.seen()].cpu().float().contiguous()
 
     def _places(self, ids: Ids) -> Ids:
         """Find samples among the rows; who is not there is where the nearest one is."""
