@@ -15,9 +15,9 @@ from deepbass.learn.averaged import Averaged, decay_at
 from deepbass.learn.head_learner import learner_for
 from deepbass.learn.learner import engine_for
 from deepbass.learn.models import build
-from deepbass.learn.neighbours import Neighbours
 from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import packed_weights
+from deepbass.learn.second_opinion import SecondOpinion
 from deepbass.learn.teacher import TeacherLearner
 from tests.learn.arrays import Arrays
 
@@ -120,7 +120,7 @@ def test_guesses_that_nobody_else_makes_are_not_learned_until_guesses_are_proven
 def test_guesses_that_mislead_are_turned_off_and_what_they_did_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, classes = bars()
     misled = (classes + 1) % CLASSES
-    monkeypatch.setattr(Neighbours, "opinion", lambda self, labels: misled)  # who would bear them out
+    monkeypatch.setattr(SecondOpinion, "of_all", lambda self, labels: misled)  # who would bear them out
     subject = learner(pool)
     grown(subject, classes, misled, 5)
     evidence = subject.evidence

@@ -34,9 +34,9 @@ from deepbass.learn.averaged import Averaged
 from deepbass.learn.engine import Engine
 from deepbass.learn.held_back import HeldBack
 from deepbass.learn.learner import LocalLearner, OnProgress, batches_of, engine_for
-from deepbass.learn.neighbours import Neighbours
 from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import MODEL, as_bytes
+from deepbass.learn.second_opinion import SecondOpinion
 from deepbass.learn.slabs import seeded
 from deepbass.learn.strong_views import changes_for, strong_views
 
@@ -92,7 +92,7 @@ class TeacherLearner(LocalLearner):
             labels = labels.answered(Answers(self._held.kept, np.full(len(self._held.kept), UNKNOWN)))
             known = np.repeat(labels.known, copies)
             if first and guessing:
-                labels = self._neighbours.first_guesses(labels)
+                labels = self._second_opinion.first_guesses(labels)
             taught_by_N = labels.guess != UNKNOWN
             taught_by_N[self._held.kept] = taught_by_N[self._held.left_out] = False
             members = np.flatnonzero(taught_by_N)
@@ -103,7 +103,7 @@ class TeacherLearner(LocalLearner):
                     self._with.become(self._plain)
                 else:
                     count, own = round(weight * most), seed_for(seed, 0, "with guesses")
-                    opinion_N = None if first or self._held.proven else self._neighbours.opinion(labels)
+                    opinion_N = None if first or self._held.proven else self._second_opinion.of_all(labels)
                     self._epochs(self._with, labels, known, members, count, epochs, own, opinion_N)
             self._held.learned, self._held.begun = np.union1d(self._held.learned, labels.known), True
         self._trainings += 1
@@ -235,8 +235,8 @@ class TeacherLearner(LocalLearner):
                 pair.end_epoch()
 
     @cached_property
-    def _neighbours(self) -> Neighbours:
-        return Neighbours(self._pool, self._config.seed)
+    def _second_opinion(self) -> SecondOpinion:
+        return SecondOpinion(self._pool, self._config.seed)
 
     def _borne_out(self, ids: Ids, labels: Labels, opinion_N: Classes) -> Ids:
         """Keep the guesses that neighbours of known labels make, too, or the network that never learned from any."""

@@ -24,7 +24,7 @@ _NEIGHBOURS = 10
 _SURE = 0.6  # share of what reaches a sample that is of one class
 
 
-class Neighbours:
+class SecondOpinion:
     """Some samples of a pool, each linked with its nearest. They follow from the pool and a seed alone."""
 
     def __init__(self, pool: Samples, seed: int) -> None:
@@ -48,7 +48,7 @@ class Neighbours:
         sure = (probs_N_C.max(1) > _SURE) & (labels.answer[self.ids] == UNKNOWN)
         return labels.guessed(self.ids[sure], probs_N_C.argmax(1)[sure])
 
-    def opinion(self, labels: Labels) -> Classes:
+    def of_all(self, labels: Labels) -> Classes:
         """Tell what known labels make of every sample of the pool; of those that are not linked, nothing."""
         said: Classes = np.full(len(labels), UNKNOWN, dtype=np.int64)
         said[self.ids] = self._spread(labels).argmax(1)
