@@ -122,7 +122,7 @@ def run(
     unwatched = watch is None
     called = Callbacks(callbacks)
     watch = watch or Watch(on_note=_log_note)
-    featurise = Featuriser(chosen.features, named=chosen.features, on_progress=watch.on_progress)
+    featurise = Featuriser(chosen.features, network=chosen.model, named=chosen.features, on_progress=watch.on_progress)
     with computed_by(engine, address, workers, watch.on_note) as there:
         if source is not None:
             with features_computed_by(there):
@@ -143,7 +143,7 @@ def run(
         rows = loaded.pool.row_map
         own = parts_of(chosen, parts)
         called.on_start(chosen)
-        for note in loaded.notes:
+        for note in (*loaded.notes, *([featurise.as_they_are] if featurise.as_they_are else [])):
             watch.on_note(note)
         where = Path(out) if out is not None else free_directory(loaded.name)
         own_oracle = None if isinstance(oracle, str) else _answering(oracle, loaded)

@@ -139,7 +139,7 @@ class DeepBASSClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("fit requires y to be passed, but the target y is None: give -1 where there is no label.")
         samples = self._checked(X, reset=True)
         given = self._labels(y, len(samples))
-        seen = look_at(samples, self.features)
+        seen = look_at(samples, self.features, self.model)
         for concern in seen.concerns:
             warnings.warn(concern, stacklevel=2)
         own = own_network(self.model, seen.pool.shape, len(given.classes))

@@ -55,7 +55,8 @@ def _data(job: CellJob) -> Data:
     key = cell.source, cell.config
     if key not in _loaded:
         _loaded.clear()
-        featurise = Featuriser(cell.config.features, named=cell.config.features, on_progress=job.watch.on_progress)
+        features = cell.config.features
+        featurise = Featuriser(features, network=cell.config.model, named=features, on_progress=job.watch.on_progress)
         _loaded[key] = load(cell.source, cell.config, folder=job.folder, featurise=featurise)
     return _loaded[key]
 

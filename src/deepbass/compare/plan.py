@@ -125,7 +125,7 @@ def look_at_data(
 ) -> DataFacts:
     """Load the data as a run with this seed will see it, compute its features once, and describe it."""
     config = Config.of({**settings, "seed": seed})
-    featurise = Featuriser(config.features, named=config.features, on_progress=on_progress)
+    featurise = Featuriser(config.features, network=config.model, named=config.features, on_progress=on_progress)
     data = load(source, config, folder=folder, progress=progress, featurise=featurise)
     counts = np.bincount(data.validation_labels)
     return DataFacts(

@@ -91,6 +91,12 @@ class ImagenetFeatures(PreparingExtractor):
             found: Features = self.network(torch.from_numpy(pixels)).numpy()
         return found
 
+    def verdicts(self, features: Features) -> NDArray[np.float32]:
+        """Tell what the network takes pictures for, given their features: probabilities of its own 1,000 classes."""
+        with torch.inference_mode():
+            found: NDArray[np.float32] = torch.softmax(self.network.judge(torch.from_numpy(features)), 1).numpy()
+        return found
+
     def state(self) -> State:
         """The identity says it all: the weights are not ours to copy about."""
         return {"name": self.name, "identity": self.identity, "side": self.side}
@@ -124,8 +130,8 @@ def load_network(path: Path) -> nn.Module:
     return loaded
 
 
-def _load(path: Path) -> nn.Module:
-    """Load the network without its last layer."""
+def _load(path: Path) -> _Penultimate:
+    """Load the network, to be asked for what its last layer sees."""
     penultimate = _Penultimate(load_network(path))
     penultimate.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return penultimate
@@ -164,3 +170,8 @@ class _Penultimate(nn.Module):
         """Compute the features of pictures, N x 3 x H x W."""
         found: torch.Tensor = self.network.extract_features(pictures)  # type: ignore[operator]
         return found.mean((2, 3))
+
+    def judge(self, features: torch.Tensor) -> torch.Tensor:
+        """Compute what the last layer makes of features: logits of its own classes."""
+        logits: torch.Tensor = self.network._fc(features)  # type: ignore[operator]
+        return logits

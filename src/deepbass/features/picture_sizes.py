@@ -18,10 +18,10 @@ IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 GREY = (124, 116, 104)  # of borders: the mean colour of photographs
 
 
-def look_at(samples: RawSamples) -> list[Any]:
+def look_at(samples: RawSamples, most: int = LOOKED_AT) -> list[Any]:
     """Read a few pictures, evenly spread over all."""
     pictures = []
-    for row in np.unique(np.linspace(0, len(samples) - 1, min(len(samples), LOOKED_AT)).astype(int)):
+    for row in np.unique(np.linspace(0, len(samples) - 1, min(len(samples), most)).astype(int)):
         try:
             pictures.append(samples.read(int(row)))
         except UnreadableSample:

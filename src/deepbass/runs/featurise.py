@@ -7,7 +7,7 @@ from collections.abc import Callable
 from deepbass.core.errors import DataError
 from deepbass.data.featurised import Featurised
 from deepbass.data.source import Part, is_raw
-from deepbass.features.choice import PIXELS, choose
+from deepbass.features.choice import AUTO, PIXELS, choose
 from deepbass.features.compute import open_features
 from deepbass.features.extractor import Extractor
 
@@ -18,19 +18,26 @@ class Featuriser:
     """What `deepbass.data.load` calls for samples that features can be computed of; it remembers what computed them."""
 
     def __init__(
-        self, choice: str, *, named: str | None = None, on_progress: OnShare = lambda what, share: None
+        self,
+        choice: str,
+        *,
+        network: str = "auto",
+        named: str | None = None,
+        on_progress: OnShare = lambda what, share: None,
     ) -> None:
-        """Take the value of the setting ``features``; code runs only if whoever started the program ``named`` it."""
+        """Take the settings ``features`` and ``model``; code runs only if whoever started the program ``named`` it."""
         self.extractor: Extractor | None = None  # None: the network sees the samples as they are
-        self._choice, self._named, self._on_progress = choice, named, on_progress
+        self.as_they_are: str | None = None  # and why, if that was chosen here
+        self._choice, self._network, self._named, self._on_progress = choice, network, named, on_progress
 
     def __call__(self, train: Part, validation: Part | None) -> Featurised | None:
         """Open the features of both parts; None where they are best seen as they are, as pixels."""
         raw, held = train.X, None if validation is None else validation.X
         if not is_raw(raw) or not (held is None or is_raw(held)):
             raise DataError(f"{train.where} has features already.")
-        chosen = choose(raw, self._choice)
+        chosen = choose(raw, self._choice, self._network)
         if chosen.name == PIXELS:
+            self.as_they_are = f"features: {chosen.name}, {chosen.why}" if self._choice == AUTO else None
             return None
         opened = open_features(raw, held, chosen.name, named=self._named)
         self.extractor = opened.extractor

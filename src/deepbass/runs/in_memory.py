@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from deepbass.core.belief import Floats
-from deepbass.core.config import WEIGHED, Config
+from deepbass.core.config import OWN, WEIGHED, Config
 from deepbass.core.errors import DataError
 from deepbass.core.own_parts import OwnParts
 from deepbass.core.presets import AUTO, suited
@@ -57,13 +57,19 @@ class Seen:
 
 
 def look_at(
-    X: Any, features: str = "auto", on_progress: OnProgress = lambda what, share: None, *, where: str = "X"
+    X: Any,
+    features: str = "auto",
+    network: Any = "auto",
+    on_progress: OnProgress = lambda what, share: None,
+    *,
+    where: str = "X",
 ) -> Seen:
-    """See samples for the first time: choose features that suit them, unless they are named, and compute them."""
+    """See samples for the first time: choose features that suit them and the network, unless they are named."""
     raw = _as_raw(X, where, features)
     if not is_raw(raw):
         return _as_they_are(Pool(as_samples(raw, where), "row"), raw, where)
-    featuriser = Featuriser(features, named=features, on_progress=on_progress)
+    name = network if isinstance(network, str) else OWN
+    featuriser = Featuriser(features, network=name, named=features, on_progress=on_progress)
     made = featuriser(Part(raw, [], where, "row"), None)
     if made is None:  # pictures that are best seen as they are
         return _as_they_are(_pixels(X, None, where), from_python(X), where)

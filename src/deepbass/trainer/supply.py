@@ -22,7 +22,7 @@ from deepbass.data.listing import Listing, raw_listing
 from deepbass.data.pool import Pool
 from deepbass.data.raw_images import HasFiles, NamedFile
 from deepbass.data.source import is_raw
-from deepbass.features.choice import PIXELS, choose
+from deepbass.features.choice import PIXELS, Choice, choose
 from deepbass.features.compute import open_features
 from deepbass.features.extractor import Extractor
 from deepbass.features.feature_array import FeatureArray
@@ -81,9 +81,8 @@ class FeatureSupply:
     extractor: Extractor | None
     notes: Sequence[str]
 
-    def __init__(self, samples: ItemSamples, choice: str, named: str | None, order: Ids, on_share: OnShare) -> None:
+    def __init__(self, samples: ItemSamples, chosen: Choice, named: str | None, order: Ids, on_share: OnShare) -> None:
         """Begin to compute. ``order`` has the rows of ``samples``, those that are asked first at the front."""
-        chosen = choose(samples, choice)
         opened = open_features(samples, None, chosen.name, named=named)
         self.features: str = chosen.name
         self.extractor = opened.extractor
@@ -222,9 +221,10 @@ def open_supply(
     raw = [part for part in parts if is_raw(part)]
     if len(raw) == len(parts):
         samples = ItemSamples(join(raw), names)
-        if len(samples) and choose(samples, config.features).name != PIXELS:
+        chosen = choose(samples, config.features, config.model) if len(samples) else None
+        if chosen is not None and chosen.name != PIXELS:
             # the page draws its first questions from the front of the same order (label/spread.py)
             drawn = generator(config.seed, 0, "spread").permutation(len(names)).tolist()
             order = np.array(samples.rows_of(drawn), dtype=np.int64)
-            return FeatureSupply(samples, config.features, named_features, order, on_share)
+            return FeatureSupply(samples, chosen, named_features, order, on_share)
     return DecodedSupply(lambda: load_pool(source, names, config, folder))
