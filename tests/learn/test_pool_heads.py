@@ -9,7 +9,8 @@ from deepbass.core.config import WEIGHED, Config
 from deepbass.core.guard import Evidence
 from deepbass.core.labels import Answers, Labels
 from deepbass.data.pool import Pool
-from deepbass.learn.head_learner import HeadLearner, learner_for
+from deepbass.learn.choose_learner import learner_for
+from deepbass.learn.head_learner import HeadLearner
 from deepbass.learn.models import build
 
 
@@ -108,7 +109,8 @@ def test_only_samples_with_a_guess_are_learned_from() -> None:
     known = np.arange(0, 30)
 
     def trained(noise: float) -> torch.Tensor:
-        config = Config(model="linear", admit=WEIGHED)
+        # as on features: of columns there would be landmarks, too, drawn from the whole pool, and views to choose from
+        config = Config(model="linear", admit=WEIGHED, features="imagenet")
         moved = X.copy()
         moved[hidden] += noise * np.random.default_rng(0).permutation(moved[hidden])
         moved[hidden] -= moved[hidden].mean(0) - X[hidden].mean(0)  # what centre and scale see stays the same
