@@ -30,7 +30,7 @@ from deepbass.core.config import Config
 from deepbass.core.labels import Answers, Labels
 from deepbass.data.load import Data, from_arrays, load
 from deepbass.data.pool import Pool
-from deepbass.learn.head_learner import learner_for
+from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.models import build, linear_head
 from deepbass.runs.featurise import Featuriser
 

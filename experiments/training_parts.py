@@ -18,7 +18,7 @@ from deepbass.core.presets import suited
 from deepbass.data.initial import initial_labels
 from deepbass.data.load import Data, load
 from deepbass.data.pool import Pool
-from deepbass.learn.head_learner import learner_for
+from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from deepbass.oracle.simulated import Simulated

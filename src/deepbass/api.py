@@ -35,7 +35,7 @@ from deepbass.data.in_python import from_python
 from deepbass.data.load import PIXELS, Data, from_arrays
 from deepbass.data.load import load as load_data
 from deepbass.data.sample_arrays import looks_unscaled
-from deepbass.learn.head_learner import MakeLearner
+from deepbass.learn.choose_learner import MakeLearner
 from deepbass.learn.optimisation import MakeOptimizer, MakeSchedule
 from deepbass.learn.own_network import MakeNetwork, own_network
 from deepbass.learn.torch_engine import Loss

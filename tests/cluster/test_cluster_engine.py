@@ -32,8 +32,8 @@ from deepbass.core.errors import DataError, DeepBassError
 from deepbass.core.labels import Answers, Labels
 from deepbass.core.score import ENTROPY
 from deepbass.data.pool import Pool
+from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.engine import REPLACED_BY
-from deepbass.learn.head_learner import learner_for
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from tests.cluster.raylets import add_node, raylets

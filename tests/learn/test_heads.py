@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from deepbass.core.config import Config
 from deepbass.core.labels import Answers, Labels
 from deepbass.data.pool import Pool
-from deepbass.learn.head_learner import HeadLearner, learner_for
+from deepbass.learn.choose_learner import learner_for
+from deepbass.learn.head_learner import HeadLearner
 from deepbass.learn.heads import STRENGTHS, LinearHead, choose_strength, fit, folds_of, weights_of
 from deepbass.learn.models import build
 

@@ -9,7 +9,8 @@ import torch
 from deepbass.core.config import Config
 from deepbass.core.labels import Answers, Labels
 from deepbass.data.pool import Pool
-from deepbass.learn.head_learner import HeadLearner, learner_for
+from deepbass.learn.choose_learner import learner_for
+from deepbass.learn.head_learner import HeadLearner
 from deepbass.learn.heads import LinearHead
 from deepbass.learn.models import build
 

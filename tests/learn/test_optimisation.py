@@ -17,7 +17,7 @@ from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Answers, Labels
 from deepbass.core.own_parts import OwnParts, names_of
 from deepbass.learn.carry_over import carry_over
-from deepbass.learn.head_learner import learner_for
+from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from tests.learn.arrays import Arrays

@@ -27,7 +27,7 @@ from deepbass.core.need import EVERYTHING, GUESSES, Below, Highest, Need
 from deepbass.core.pool_belief import PoolBelief, gathered
 from deepbass.core.row_map import RowMap
 from deepbass.core.score import ENTROPY, INFORMATION
-from deepbass.learn.head_learner import learner_for
+from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from deepbass.learn.slabs import SLAB, compute_slab, slabs_of

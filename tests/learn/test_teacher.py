@@ -12,7 +12,7 @@ from deepbass.core.errors import StoreError
 from deepbass.core.labels import Answers, Ids, Labels
 from deepbass.core.lots import drawn
 from deepbass.learn.averaged import Averaged, decay_at
-from deepbass.learn.head_learner import learner_for
+from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.learner import engine_for
 from deepbass.learn.models import build
 from deepbass.learn.optimisation import Optimisation

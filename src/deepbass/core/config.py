@@ -160,6 +160,17 @@ class Config:
             "plain": "as they are",
         },
     )
+    advice: str = setting(
+        "none",
+        "who makes guesses about pictures together with a network that has a teacher",
+        more="what is advised on is up to 6,000 samples of the pool; the model that is saved needs no advice; see [the "
+        "method](method.md#advice)",
+        choices={
+            "none": "nobody",
+            "imagenet": "a linear head on what a network that knows photographs sees of them",
+            "auto": "the same, where such a network is installed",
+        },
+    )
     guesses: int | None = setting(
         None,
         "guesses that an epoch of a network with a teacher has at most, drawn anew each time",
@@ -449,6 +460,7 @@ class RunSettings(TypedDict, total=False):
     confidence: float
     teacher: float
     views: str
+    advice: str
     guesses: int | None
     shown: int | None
     target_error: float | None

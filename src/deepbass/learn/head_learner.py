@@ -6,22 +6,20 @@ are cross-fitted over the known labels, and each enters the one head that comes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import safetensors.torch
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from deepbass.core.belief import Belief, Floats
 from deepbass.core.config import WEIGHED, Config
-from deepbass.core.errors import ConfigError, NoDropoutError
+from deepbass.core.errors import NoDropoutError
 from deepbass.core.guard import Evidence
 from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Ids, Labels
 from deepbass.core.need import EVERYTHING, Need
 from deepbass.core.opinions import PLAIN, Weighing, alike
-from deepbass.core.own_parts import OwnParts, check_built_in, name_of_part, quote
+from deepbass.core.own_parts import OwnParts
 from deepbass.core.randomness import generator
 from deepbass.core.samples import Samples
 from deepbass.learn.cross_fit import cross_fit
@@ -29,7 +27,6 @@ from deepbass.learn.heads import LinearHead, choose_strength, fit, same, weights
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.pool_heads import WAYS, Head, pool_heads
 from deepbass.learn.pool_view import PoolView
-from deepbass.learn.teacher import TeacherLearner
 
 _PREPARED_WITH = 20_000  # samples that centre and scale are taken from
 _MOST_GUESSES = 20_000  # pseudo-labels that take part in a training: memory must not grow with the pool
@@ -37,8 +34,6 @@ _CHOOSE_AGAIN = 1.1  # times as many labels as at the last choice of the penalty
 _WEIGH_AGAIN = 1.2  # times as many labels as when the ways of learning were last weighed
 _READ_AT_A_TIME = 4096  # samples
 _PACKED = "head."  # what the names of a head learner's own tensors begin with in a packed state
-
-MakeLearner = Callable[[nn.Module, Samples, int, Config, OnProgress, OwnParts], LocalLearner]
 
 
 class HeadLearner(LocalLearner):
@@ -55,8 +50,7 @@ class HeadLearner(LocalLearner):
         on_progress: OnProgress = lambda what, share: None,
         own: OwnParts | None = None,
     ) -> None:
-        some = np.unique(np.linspace(0, len(pool) - 1, min(len(pool), _PREPARED_WITH)).astype(np.int64))
-        model.prepare(pool.read(some), config.seed)
+        model.prepare(pool.read(self._prepared_with(len(pool))), config.seed)
         self._view: PoolView | None = None  # made when it is needed first
         self._weighing, self._weighed_with = alike(len(WAYS)), 0
         super().__init__(model, pool, classes, config, on_progress, own)
@@ -146,6 +140,14 @@ class HeadLearner(LocalLearner):
         if self._weighed_with:
             self._judge(Weighing(own["shares"].numpy(), own["factors"].numpy(), *counts))
 
+    def _prepared_with(self, count: int) -> Ids:
+        """List samples of a pool of so many that centre and scale are taken from."""
+        return np.unique(np.linspace(0, count - 1, min(count, _PREPARED_WITH)).astype(np.int64))
+
+    def _taught_by(self, labels: Labels) -> Ids:
+        """List samples that may teach; nobody else does: an audit's are not among them."""
+        return np.union1d(labels.known, labels.members)
+
     def _choose(self, known: Ids, classes: Tensor, seed: int) -> None:
         """Choose the penalty, and the view of columns of numbers, by known labels that are kept back in turn."""
         head, samples, before = self.model, self._pool.read(known), self.model.view()
@@ -167,7 +169,7 @@ class HeadLearner(LocalLearner):
         """Make one head of all ways to learn, by what each is worth on labels that it was kept from."""
         known = labels.known
         answers = labels.answer[known].astype(np.int64)
-        taught_by = np.union1d(known, labels.members)  # and by nobody else: an audit's samples are not among them
+        taught_by = self._taught_by(labels)
         if self._view is None or not np.array_equal(self._view.of, taught_by):
             self._view = PoolView(self._pool, taught_by, self.model, self._config.seed)
         view, strength = self._view, float(self.model.strength)
@@ -212,39 +214,3 @@ def _some(members: Ids, rng: np.random.Generator) -> Ids:
     if len(members) <= _MOST_GUESSES:
         return members
     return np.sort(rng.choice(members, _MOST_GUESSES, replace=False))
-
-
-def _check_solved(config: Config) -> None:
-    """Refuse settings of a training where there is none."""
-    default = Config()
-    for name in ("optimizer", "schedule", "loss"):
-        if getattr(config, name) != getattr(default, name):
-            raise ConfigError(
-                f"{name} = {getattr(config, name)!r}: a linear head is not trained step by step but solved exactly. "
-                f"Leave {name} out, or choose a network, as in model = 'mlp'."
-            )
-
-
-def learner_for(
-    model: nn.Module,
-    pool: Samples,
-    classes: int,
-    config: Config,
-    on_progress: OnProgress = lambda what, share: None,
-    own: OwnParts | None = None,
-) -> LocalLearner:
-    """Make the learner that suits a model, or the user's own."""
-    check_built_in(config, ("learner",), own)
-    if own is not None and own.learner is not None:
-        made = own.learner(model, pool, classes, config, on_progress, own)
-        if not isinstance(made, LocalLearner):
-            raise ConfigError(
-                f"learner = {name_of_part(own.learner)} returned {quote(made)}, which is no deepbass.LocalLearner: "
-                "give a subclass of it, or a function that makes one."
-            )
-        return made
-    if isinstance(model, LinearHead):
-        _check_solved(config)
-        return HeadLearner(model, pool, classes, config, on_progress, own)
-    kind = TeacherLearner if config.teacher else LocalLearner
-    return kind(model, pool, classes, config, on_progress, own)

@@ -45,6 +45,7 @@ class LocalLearner:
 
     slab = SLAB  # samples that are inferred at a time, where the pool has more
     evidence: Evidence | None = None  # what known labels that were kept from guesses say of them
+    advice_in_words: str | None = None  # what came of advice to the network, if it had any
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ from deepbass.core.unrolled import Points
 _MOST = 20_000  # samples that the graph links: of a larger pool a random part
 _MOST_BYTES = 1 << 28  # that they take
 _NEIGHBOURS = 10
-_SURE = 0.6  # share of what reaches a sample that is of one class
+SURE = 0.6  # share of what reaches a sample that is of one class
 
 
 class SecondOpinion:
@@ -45,7 +45,7 @@ class SecondOpinion:
         if len(np.unique(labels.answer[known])) < 2:
             return labels.guessed(known[:0], known[:0])
         probs_N_C = self._spread(labels)
-        sure = (probs_N_C.max(1) > _SURE) & (labels.answer[self.ids] == UNKNOWN)
+        sure = (probs_N_C.max(1) > SURE) & (labels.answer[self.ids] == UNKNOWN)
         return labels.guessed(self.ids[sure], probs_N_C.argmax(1)[sure])
 
     def of_all(self, labels: Labels) -> Classes:
@@ -53,6 +53,14 @@ class SecondOpinion:
         said: Classes = np.full(len(labels), UNKNOWN, dtype=np.int64)
         said[self.ids] = self._spread(labels).argmax(1)
         return said
+
+    def probabilities(self, labels: Labels, ids: Ids) -> Floats:
+        """Tell how probable known labels make every class of some samples; of those that are not linked, all alike."""
+        probs_N_C = np.full((len(ids), labels.classes), 1 / labels.classes)
+        if len(np.unique(labels.answer[labels.known])) > 1:
+            _, here, there = np.intersect1d(ids, self.ids, assume_unique=True, return_indices=True)
+            probs_N_C[here] = self._spread(labels)[there]
+        return probs_N_C
 
     def _spread(self, labels: Labels) -> Floats:
         known = labels.known

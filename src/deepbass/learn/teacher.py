@@ -4,7 +4,8 @@ Two pairs of student and teacher begin alike. The first learns from known labels
 and used. The second learns from known labels alone: it is what plain supervised learning would have come to, and what
 the first is held against (learn/held_back.py). Until guesses are proven to help, the first learns only those that the
 second makes, too, or the neighbours of known labels: a network that learns from nobody but itself may come to see one
-class everywhere. Where guesses harm, the first becomes the second.
+class everywhere. Where guesses harm, the first becomes the second. Where more can be seen of pictures than pixels,
+guesses are made by the first teacher and by who sees that, together (learn/advice.py).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,21 +26,23 @@ from deepbass.core.config import Config
 from deepbass.core.errors import StoreError
 from deepbass.core.foreign import guarded
 from deepbass.core.guard import Evidence
-from deepbass.core.labels import UNKNOWN, Answers, Classes, Ids, Labels
+from deepbass.core.labels import NO_IDS, UNKNOWN, Answers, Classes, Ids, Labels
 from deepbass.core.opinions import softmax
 from deepbass.core.own_parts import OwnParts
 from deepbass.core.randomness import generator, seed_for
 from deepbass.core.samples import Samples
+from deepbass.learn.advice import Advice
 from deepbass.learn.averaged import Averaged
 from deepbass.learn.engine import Engine
 from deepbass.learn.held_back import HeldBack
 from deepbass.learn.learner import LocalLearner, OnProgress, batches_of, engine_for
 from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import MODEL, as_bytes
-from deepbass.learn.second_opinion import SecondOpinion
+from deepbass.learn.second_opinion import SURE, SecondOpinion
 from deepbass.learn.slabs import seeded
 from deepbass.learn.strong_views import changes_for, strong_views
 
+_SURE_TOGETHER = 0.9  # what the network and its adviser have to make of a sample together, to be learned from
 _TRIAL = 4  # a quarter of the iterations is the trial in which some labels are kept back
 _WITH, _PLAIN = "guesses.", "plain."
 STUDENTS = (f"{_WITH}student.", f"{_PLAIN}student.")  # what the names of what is trained begin with
@@ -56,6 +59,7 @@ class TeacherLearner(LocalLearner):
         config: Config,
         on_progress: OnProgress = lambda what, share: None,
         own: OwnParts | None = None,
+        features: Samples | None = None,
     ) -> None:
         self._changes = changes_for(config.views, pool.shape)
         super().__init__(model, pool, classes, config, on_progress, own)
@@ -73,6 +77,7 @@ class TeacherLearner(LocalLearner):
         self._held = HeldBack()
         self._trainings = 0
         self._last = last_layer(self.model, classes)
+        self._advice = Advice(features, classes, config) if features is not None else None
         self.temperature = 1.0  # what the logits of predictions are divided by
 
     def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
@@ -91,20 +96,15 @@ class TeacherLearner(LocalLearner):
         with self._timed("train"), seeded(self.device, seed):
             labels = labels.answered(Answers(self._held.kept, np.full(len(self._held.kept), UNKNOWN)))
             known = np.repeat(labels.known, copies)
-            if first and guessing:
-                labels = self._second_opinion.first_guesses(labels)
-            taught_by_N = labels.guess != UNKNOWN
-            taught_by_N[self._held.kept] = taught_by_N[self._held.left_out] = False
-            members = np.flatnonzero(taught_by_N)
-            most = min(len(members), len(known) if first else self._config.guesses or len(members))
+            taught = self._taught(labels, first, seed) if guessing else _Taught(labels)
             if len(known):
-                self._epochs(self._plain, labels, known, members[:0], 0, epochs, seed)
-                if weight == 0 or not len(members):
+                self._epochs(self._plain, _Taught(labels), known, 0, epochs, seed)
+                if weight == 0 or not taught.count:
                     self._with.become(self._plain)
                 else:
-                    count, own = round(weight * most), seed_for(seed, 0, "with guesses")
-                    opinion_N = None if first or self._held.proven else self._second_opinion.of_all(labels)
-                    self._epochs(self._with, labels, known, members, count, epochs, own, opinion_N)
+                    most = min(taught.count, len(known) if first else self._config.guesses or taught.count)
+                    own = seed_for(seed, 0, "with guesses")
+                    self._epochs(self._with, taught, known, round(weight * most), epochs, own)
             self._held.learned, self._held.begun = np.union1d(self._held.learned, labels.known), True
         self._trainings += 1
 
@@ -147,9 +147,9 @@ class TeacherLearner(LocalLearner):
             "evidence": self._told(),
             "temperature": torch.tensor(self.temperature, dtype=torch.float64),
         }
-        return as_bytes(
-            {**weights, **self._with.tensors(_WITH), **self._plain.tensors(_PLAIN), **self._held.tensors(), **counted}
-        )
+        advice = self._advice.tensors() if self._advice is not None else {}
+        pairs = {**self._with.tensors(_WITH), **self._plain.tensors(_PLAIN)}
+        return as_bytes({**weights, **pairs, **self._held.tensors(), **counted, **advice})
 
     def restore(self, state: bytes) -> None:
         """Take up a packed state; the model must be the one that was packed."""
@@ -158,6 +158,9 @@ class TeacherLearner(LocalLearner):
             self._with.take_up(tensors, _WITH)
             self._plain.take_up(tensors, _PLAIN)
             self._held.take_up(tensors)
+            if self._advice is not None:
+                self._advice.take_up(tensors)
+                self.advice_in_words = self._advice.words
             self._trainings, self.temperature = int(tensors["trainings"]), float(tensors["temperature"])
             told = tensors["evidence"].tolist()
             self.evidence = Evidence("pseudo-labels", int(told[0]), *told[1:]) if told else None
@@ -199,17 +202,7 @@ class TeacherLearner(LocalLearner):
         probs_N_C, plain_N_C = (self._predicted_by(pair.asked, self._pool, ids) for pair in (self._with, self._plain))
         self._held.note(ids, kept, labels, probs_N_C, plain_N_C)
 
-    def _epochs(
-        self,
-        pair: Averaged,
-        labels: Labels,
-        known: Ids,
-        members: Ids,
-        count: int,
-        epochs: int,
-        seed: int,
-        opinion_N: Classes | None = None,
-    ) -> None:
+    def _epochs(self, pair: Averaged, taught: _Taught, known: Ids, count: int, epochs: int, seed: int) -> None:
         """Train a pair for some epochs, each with its own draw of so many guesses, or of these what is borne out."""
         rng, views = np.random.default_rng(seed), generator(seed, 0, "views")
         with pair.trained.training(seed):
@@ -217,11 +210,8 @@ class TeacherLearner(LocalLearner):
                 shown = known
                 if self._config.shown is not None and len(known) > self._config.shown:
                     shown = rng.choice(known, self._config.shown, replace=False)
-                drawn = rng.choice(members, count, replace=False)
-                if opinion_N is not None:
-                    drawn = self._borne_out(drawn, labels, opinion_N)
-                ids = np.concatenate([shown, drawn])
-                classes = _classes(labels, ids)
+                ids = np.concatenate([shown, self._drawn(taught, count, rng)])
+                classes = _classes(taught.labels, ids)
                 batches = batches_of(rng.permutation(len(ids)), self._config.batch_size)
                 for done, rows in enumerate(batches):
                     self._on_progress("training", (epoch + done / len(batches)) / epochs)
@@ -238,6 +228,38 @@ class TeacherLearner(LocalLearner):
     def _second_opinion(self) -> SecondOpinion:
         return SecondOpinion(self._pool, self._config.seed)
 
+    def _taught(self, labels: Labels, first: bool, seed: int) -> _Taught:
+        """Gather the guesses to learn from: the network's own, at first those of neighbours, and what advice makes."""
+        advice, not_ours = self._advice, np.union1d(self._held.kept, self._held.left_out)
+        joined = NO_IDS, NO_IDS
+        if advice is not None and len(labels.known):
+            advice.learn(labels, self._held.left_out, seed)
+            self.advice_in_words = advice.words
+            if first:  # there is no network yet: neighbours stand in for it
+                others_N_C = self._second_opinion.probabilities(labels, advice.ids)
+            else:
+                others_N_C = self._predicted_by(self._with.asked, self._pool, advice.ids)
+            joined = advice.guesses(others_N_C, SURE if first else _SURE_TOGETHER)
+        if first:
+            labels = self._second_opinion.first_guesses(labels)
+        own = np.setdiff1d(labels.members, not_ours if advice is None else np.union1d(not_ours, advice.ids))
+        taken = (labels.answer[joined[0]] == UNKNOWN) & ~np.isin(joined[0], not_ours)
+        advised, classes = joined[0][taken], joined[1][taken]
+        if len(advised):
+            labels = labels.guessed(np.concatenate([own, advised]), np.concatenate([labels.guess[own], classes]))
+        alone = first or self._held.proven or not len(own)  # then nobody has to share the network's own guesses
+        return _Taught(labels, own, advised, None if alone else self._second_opinion.of_all(labels))
+
+    def _drawn(self, taught: _Taught, count: int, rng: np.random.Generator) -> Ids:
+        """Draw so many guesses, half of them advised as far as there are such; of others, those that are borne out."""
+        advised = min(len(taught.advised), max(count - len(taught.own), -(-count // 2)))
+        drawn = rng.choice(taught.own, count - advised, replace=False)
+        if taught.opinion_N is not None:
+            drawn = self._borne_out(drawn, taught.labels, taught.opinion_N)
+        if advised:
+            drawn = np.concatenate([drawn, rng.choice(taught.advised, advised, replace=False)])
+        return drawn
+
     def _borne_out(self, ids: Ids, labels: Labels, opinion_N: Classes) -> Ids:
         """Keep the guesses that neighbours of known labels make, too, or the network that never learned from any."""
         shared = opinion_N[ids] == labels.guess[ids]
@@ -245,6 +267,20 @@ class TeacherLearner(LocalLearner):
         shared[~shared] = self._predicted_by(self._plain.asked, self._pool, alone).argmax(1) == labels.guess[alone]
         borne_out: Ids = ids[shared]
         return borne_out
+
+
+@dataclass(frozen=True, eq=False)
+class _Taught:
+    """What is learned from: known labels, guesses of the network's own, and guesses that were made with advice."""
+
+    labels: Labels  # with both kinds of guesses
+    own: Ids = field(default_factory=lambda: NO_IDS)
+    advised: Ids = field(default_factory=lambda: NO_IDS)
+    opinion_N: Classes | None = None  # what others make of the pool, where the network's own guesses have to be shared
+
+    @property
+    def count(self) -> int:
+        return len(self.own) + len(self.advised)
 
 
 def last_layer(model: nn.Module, classes: int) -> nn.Linear | None:

@@ -30,9 +30,10 @@ from deepbass.data.sample_arrays import as_samples, looks_unscaled
 from deepbass.data.source import Part, Source, is_raw
 from deepbass.features.extractor import Extractor
 from deepbass.features.feature_array import FeatureArray
-from deepbass.learn.head_learner import learner_for
+from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.models import build
+from deepbass.runs.advised import features_for_advice
 from deepbass.runs.configure import configure, reconfigure
 from deepbass.runs.featurise import Featuriser
 
@@ -131,7 +132,8 @@ def new_learner(
     network = copy.deepcopy(model) if model is not None else None
     if network is None:
         network = build(config, seen.pool.shape, classes, named=config.model)
-    return learner_for(network, seen.pool, classes, config, on_progress, own)
+    advised_by = features_for_advice(seen.pool, config, on_progress)
+    return learner_for(network, seen.pool, classes, config, on_progress, own, advised_by)
 
 
 def predict(learner: LocalLearner, X: Any, seen: Seen, *, where: str = "X") -> Floats:

@@ -31,11 +31,12 @@ from deepbass.data.load import Data
 from deepbass.data.pool import Pool
 from deepbass.features.extractor import Extractor
 from deepbass.files import replace_file
-from deepbass.learn.head_learner import learner_for
+from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.kernel.kernel_engine import MISSING, KernelEngine
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.models import build
 from deepbass.oracle import ORACLES, oracle_by_name
+from deepbass.runs.advised import features_for_advice
 from deepbass.runs.decision_field import write_field
 from deepbass.runs.identity import fingerprint, initial_key, versions
 from deepbass.runs.measure import Metrics, measure
@@ -303,7 +304,8 @@ class Run:
         accuracy, plain = final["validation_accuracy"], final.get("plain_accuracy")
         if accuracy is None or plain is None:
             return []
-        return worth_in_words(accuracy, plain, self._at_random(), self.learner.evidence)
+        said = worth_in_words(accuracy, plain, self._at_random(), self.learner.evidence)
+        return [*said, self.learner.advice_in_words] if self.learner.advice_in_words else said
 
     def _write_quality(self, worth: list[str], ended: str | None) -> None:
         """Keep what the final model takes for what, and why the run is over, for the report.
@@ -361,7 +363,8 @@ def _learner(
 ) -> LocalLearner:
     if not isinstance(model, nn.Module):
         model = build(replace(config, features=data.features), data.pool.shape, len(data.classes), named=model)
-    return learner_for(model, data.pool, len(data.classes), config, watch.on_progress, own)
+    advised_by = features_for_advice(data.pool, config, watch.on_progress)
+    return learner_for(model, data.pool, len(data.classes), config, watch.on_progress, own, advised_by)
 
 
 def _initial(config: Config, data: Data, wanted: Sequence[str | int] | None, own: OwnParts | None) -> Ids:

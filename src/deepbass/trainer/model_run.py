@@ -22,7 +22,8 @@ from deepbass.label.neighbours import MOST_ITEMS, write_neighbours
 from deepbass.label.ranking import Ranking
 from deepbass.label.trained_models import class_ids
 from deepbass.learn.carry_over import carry_over
-from deepbass.learn.head_learner import HeadLearner, learner_for
+from deepbass.learn.choose_learner import learner_for
+from deepbass.learn.head_learner import HeadLearner
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from deepbass.learn.teacher import TeacherLearner

@@ -1,0 +1,43 @@
+"""What else can be seen of a pool of pixels: the features by which a head advises a network (learn/advice.py)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepbass.core.config import Config
+from deepbass.core.labels import Ids
+from deepbass.core.samples import Samples
+from deepbass.data.pool import Pool
+from deepbass.data.raw_images import ArrayImages, is_picture
+from deepbass.features.compute import open_features
+from deepbass.features.feature_array import FeatureArray
+from deepbass.features.installed import network_weights
+from deepbass.learn.learner import OnProgress
+
+
+class PoolFeatures:
+    """Features of a pool's pictures by sample id, computed when they are first read, and kept as all features are."""
+
+    def __init__(self, pool: Pool, features: FeatureArray, on_progress: OnProgress) -> None:
+        self._pool, self._features = pool, features
+        self.shape: tuple[int, ...] = features.shape[1:]
+        features.on_progress = lambda done, total: on_progress("computing features", done / max(1, total))
+
+    def __len__(self) -> int:
+        return len(self._pool)
+
+    def read(self, ids: Ids) -> NDArray[np.float32]:
+        """Compute what is missing, and read."""
+        rows = self._pool.rows[ids]
+        if not self._features.ready[rows].all():
+            self._features.compute(rows)
+        return self._features[rows]
+
+
+def features_for_advice(pool: Pool, config: Config, on_progress: OnProgress) -> Samples | None:
+    """Open the features that a configuration wants advice by; None where there is to be none, or nothing to see."""
+    wanted = config.teacher and config.admit != "none" and config.advice != "none"
+    if not wanted or not is_picture(pool.samples) or (config.advice == "auto" and network_weights() is None):
+        return None
+    return PoolFeatures(pool, open_features(ArrayImages(pool.samples), None, "imagenet").train, on_progress)
