@@ -129,8 +129,8 @@ def on_page(shape: tuple[int, ...]) -> dict[str, Any]:
     """Fit the settings for pictures to a page on which people wait: the same network, in epochs of a second or two."""
     smaller = 28 * 28 / (shape[1] * shape[2])
     return {
-        # advice is not for people who wait: what it is made of takes a minute to compute
-        **{name: value for name, value in _ON_PICTURES.items() if name not in ("start", "ask_every", "advice")},
+        **{name: value for name, value in _ON_PICTURES.items() if name not in ("start", "ask_every")},
+        "advice": "none",  # what it is made of takes a minute to compute
         "shown": max(200, round(_SHOWN_ON_PAGE * min(1.0, smaller))),
         "guesses": max(200, round(_GUESSES_ON_PAGE * min(1.0, smaller))),
         "copies": 50,  # as often as fits into what is shown
