@@ -143,7 +143,7 @@ def run(
         rows = loaded.pool.row_map
         own = parts_of(chosen, parts)
         called.on_start(chosen)
-        for note in (*loaded.notes, *([featurise.as_they_are] if featurise.as_they_are else [])):
+        for note in loaded.notes:
             watch.on_note(note)
         where = Path(out) if out is not None else free_directory(loaded.name)
         own_oracle = None if isinstance(oracle, str) else _answering(oracle, loaded)
@@ -160,6 +160,8 @@ def run(
             callbacks=called,
             watch=watch_workers(watch, there, where),
         ) as begun:
+            if featurise.as_they_are:
+                watch.on_note(featurise.as_they_are)
             result = _by_row(begun.go(), rows)
         called.on_end(result.ended)
         return result

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import ray
+from ray._common.utils import get_default_ray_temp_dir
 from ray.cluster_utils import Cluster as Raylets
 
 from deepbass.cluster.address import on_loopback
@@ -22,6 +23,7 @@ _STORE = 100 * 2**20  # bytes of the object store of each
 def raylets(nodes: int, processors: int = 1) -> Iterator[Raylets]:
     """Start a cluster; the folder of its sockets has a short name, whatever the test's own is called."""
     folder = tempfile.mkdtemp(prefix="dbt-", dir="/tmp")
+    Path(get_default_ray_temp_dir()).mkdir(parents=True, exist_ok=True)  # ray writes there, and does not make it
     with on_loopback(True):
         several = Raylets(
             initialize_head=True,
