@@ -23,6 +23,7 @@ SMALL: dict[str, Any] = {
     "passes_known": 5,
     "initial_epochs": 5,
     "device": "cpu",
+    "advice": "none",
 }
 
 
