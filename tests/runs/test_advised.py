@@ -1,0 +1,95 @@
+"""Runs whose network is advised: on real pictures, with the real network for photographs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import deepbass
+from deepbass.core.config import Config
+from deepbass.data.pool import Pool
+from deepbass.runs.advised import features_for_advice
+from deepbass.runs.lifecycle import Watch
+from tests.runs.small_runs import everything
+
+DIGITS = load_digits()
+X, Y = (DIGITS.images[:80] * 15).astype(np.uint8), DIGITS.target[:80]
+X_VAL, Y_VAL = (DIGITS.images[80:120] * 15).astype(np.uint8), DIGITS.target[80:120]
+FEW: dict[str, Any] = {"budget": 30, "iterations": 3, "initial_epochs": 2, "copies": 3, "seed": 1}
+TAUGHT = Config(teacher=0.9, admit="confident", advice="auto")
+
+
+class Stopped(Exception):  # noqa: N818
+    """What a test stops a run with."""
+
+
+def run(path: Path, **more: Any) -> deepbass.Result:
+    return deepbass.run(X, Y, X_val=X_VAL, y_val=Y_VAL, out=path, **{**FEW, **more})
+
+
+def pool() -> Pool:
+    return Pool(X[:, None], "train")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> deepbass.Result:
+    return run(tmp_path_factory.mktemp("advised") / "whole")
+
+
+def test_the_default_on_small_pictures_is_advised_and_says_so(whole: deepbass.Result, tmp_path: Path) -> None:
+    assert whole.worth[-1].startswith("Advice by what a network for photographs sees: right about")
+    unadvised = run(tmp_path / "other", advice="none")
+    assert not any("Advice" in line for line in unadvised.worth)
+
+
+def test_a_stopped_run_goes_on_to_the_same_bits_and_its_model_needs_no_advice(
+    whole: deepbass.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = tmp_path / "stopped"
+
+    def stop(iteration: int, metrics: object) -> None:
+        if iteration == 2:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        run(stopped, watch=Watch(on_metrics=stop))
+    deepbass.resume(stopped, X, Y, X_val=X_VAL, y_val=Y_VAL)
+    assert everything(stopped) == everything(whole.path)
+    monkeypatch.setattr("deepbass.features.installed.network_weights", lambda: None)
+    assert deepbass.load(whole.path).predict(X_VAL).shape == (40,)
+
+
+def test_features_are_computed_of_who_is_read_and_no_others() -> None:
+    told: list[tuple[str, float]] = []
+    some = pool().part(np.arange(10, 60))
+    features = features_for_advice(some, TAUGHT, lambda what, share: told.append((what, share)))
+    assert features is not None
+    assert (len(features), features.shape) == (50, (1280,))
+    few = features.read(np.array([3, 7]))
+    assert told[-1] == ("computing features", 1.0)
+    whole = features_for_advice(pool(), TAUGHT, lambda what, share: None)
+    assert whole is not None
+    np.testing.assert_allclose(few, whole.read(np.array([13, 17])), atol=1e-3)  # the same pictures
+
+
+@pytest.mark.parametrize("less", [{"teacher": 0.0}, {"admit": "none"}, {"advice": "none"}])
+def test_there_is_no_advice_where_nobody_wants_any(less: dict[str, Any]) -> None:
+    assert features_for_advice(pool(), Config.of({**TAUGHT.as_dict(), **less}), lambda what, share: None) is None
+
+
+def test_there_is_no_advice_on_what_is_no_picture() -> None:
+    assert features_for_advice(Pool(np.zeros((9, 4), np.float32), "row"), TAUGHT, lambda what, share: None) is None
+
+
+def test_without_a_network_for_photographs_auto_is_none_and_wanting_it_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("runs.advised", "features.imagenet", "features.choice"):
+        monkeypatch.setattr(f"deepbass.{place}.network_weights", lambda: None)
+    assert run(tmp_path / "auto", iterations=1).accuracy > 0
+    with pytest.raises(deepbass.DeepBassError, match=r"pip install 'deepbass\[photos\]'"):
+        run(tmp_path / "wanted", advice="imagenet")
