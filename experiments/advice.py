@@ -3,8 +3,9 @@
     python experiments/advice.py [NAME ...] [--seeds 1] [--table]     NAME: those of experiments/small_pictures.py
 
 4,000 pictures of the training part, judged by 2,000 others of it, 100 labels. Ways: *pixels*, the network on pixels
-with its own guesses; *advised*, the same with advice; *features*, a head on what a network for photographs sees. Also:
-how many kinds that network sees in 256 of them, the share of plain ground, and what `features = auto` makes of both.
+with its own guesses; *advised*, the same with advice; both in 20 iterations, half of the default's; *features*, a head
+on what a network for photographs sees. Also: how many kinds that network sees in 256 of them, how much plain ground,
+and what `features = auto` makes of both.
 Written to results/advice.json: what is there already is not computed again.
 """
 
@@ -27,8 +28,8 @@ from small_pictures import KINDS
 RESULTS = Path(__file__).parent.parent / "results" / "advice.json"
 POOL, JUDGED_BY, LABELS = 4_000, 2_000, 100
 WAYS: dict[str, dict[str, Any]] = {
-    "pixels": {"features": "pixels", "advice": "none"},
-    "advised": {"features": "pixels"},
+    "pixels": {"features": "pixels", "advice": "none", "iterations": 20},
+    "advised": {"features": "pixels", "iterations": 20},
     "features": {"features": "imagenet"},
 }
 
