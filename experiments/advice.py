@@ -4,8 +4,8 @@
 
 4,000 pictures of the training part, judged by 2,000 others of it, 100 labels. Ways: *pixels*, the network on pixels
 with its own guesses; *advised*, the same with advice; both in 20 iterations, half of the default's; *features*, a head
-on what a network for photographs sees. Also: how many kinds that network sees in 256 of them, how much plain ground,
-and what `features = auto` makes of both.
+on what a network for photographs sees. Also: how many kinds that network sees in 256 of them, and what `auto` takes
+them for.
 Written to results/advice.json: what is there already is not computed again.
 """
 
@@ -21,7 +21,7 @@ import deepbass
 from deepbass.data.raw_images import ArrayImages
 from deepbass.features import choose
 from deepbass.features.kinds import kinds_seen
-from deepbass.features.picture_sizes import look_at, plain_ground
+from deepbass.features.picture_sizes import look_at
 from fill_in import fill_in
 from small_pictures import KINDS
 
@@ -40,7 +40,6 @@ def measured(name: str, seed: int, folder: Path | None) -> dict[str, Any]:
     pictures = ArrayImages(X)
     found: dict[str, Any] = {
         "kinds": round(kinds_seen(look_at(pictures, 256)), 2),
-        "ground": round(plain_ground(look_at(pictures)), 3),
         "auto": choose(pictures, "auto").name,
     }
     for way, settings in WAYS.items():
@@ -58,8 +57,8 @@ def measured(name: str, seed: int, folder: Path | None) -> dict[str, Any]:
 def table(found: dict[str, Any]) -> str:
     """Lay out the means over seeds, in percent; the way that auto takes is marked."""
     lines = [
-        "| pictures | kinds | plain ground | pixels, own guesses | pixels, advised | features | runs |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| pictures | kinds | pixels, own guesses | pixels, advised | features | runs |",
+        "|---|---:|---:|---:|---:|---:|",
     ]
     for name, runs in found.items():
         ones = list(runs.values())
@@ -68,8 +67,8 @@ def table(found: dict[str, Any]) -> str:
         for way in WAYS:
             mean = f"{100 * np.mean([one[way]['accuracy'] for one in ones]):.1f}"
             cells.append(f"**{mean}**" if way == taken else mean)
-        kinds, ground = (np.mean([one[what] for one in ones]) for what in ("kinds", "ground"))
-        lines.append(f"| {name} | {kinds:.1f} | {ground:.2f} | {' | '.join(cells)} | {len(ones)} |")
+        kinds = np.mean([one["kinds"] for one in ones])
+        lines.append(f"| {name} | {kinds:.1f} | {' | '.join(cells)} | {len(ones)} |")
     return "\n".join(lines)
 
 

@@ -30,15 +30,13 @@ TASKS: dict[str, list[str]] = {
     "newsgroups-sentences": ["newsgroups", "--features", "sentences", "--labels", "100,300,1000"],
     "newsgroups-words": ["newsgroups", "--features", "words", "--labels", "100,300,1000"],
     "cifar-10": ["cifar-10", "--features", "imagenet", "--pool", "12000", "--labels", "50,100,300,1000"],
-    "fashion-mnist": ["fashion-mnist", "--pool", "12000", "--labels", "100,300,1000"],
-    "fashion-mnist-features": [
-        "fashion-mnist",
-        "--features",
-        "imagenet",
-        "--pool",
-        "12000",
-        "--labels",
-        "100,300,1000",
+    "fashion-mnist": [
+        *("fashion-mnist", "--features", "imagenet"),  # which is what auto takes
+        *("--pool", "12000", "--labels", "100,300,1000"),
+    ],
+    "fashion-mnist-pixels": [
+        *("fashion-mnist", "--features", "pixels", "--set", "advice=none"),
+        *("--pool", "12000", "--labels", "100,300,1000"),
     ],
     "mnist": ["mnist", "--labels", "20,100,300"],
 }

@@ -56,7 +56,7 @@ class Session:
         ``classes`` are the labels that may be taught; without them, a label that is new is a new class. ``settings``
         are further fields of `deepbass.Config`, of which some may be functions of one's own: see docs/own-parts.md.
         """
-        seen = look_at(X, features, model, advised=False)
+        seen = look_at(X, features, model)
         for concern in seen.concerns:
             warnings.warn(concern, stacklevel=2)
         self._labels: list[Label] = [] if classes is None else [_plain(label) for label in classes]

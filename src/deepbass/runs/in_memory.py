@@ -63,7 +63,6 @@ def look_at(
     network: Any = "auto",
     on_progress: OnProgress = lambda what, share: None,
     *,
-    advised: bool = True,
     where: str = "X",
 ) -> Seen:
     """See samples for the first time: choose features that suit them and the network, unless they are named."""
@@ -71,7 +70,7 @@ def look_at(
     if not is_raw(raw):
         return _as_they_are(Pool(as_samples(raw, where), "row"), raw, where)
     name = network if isinstance(network, str) else OWN
-    featuriser = Featuriser(features, network=name, advised=advised, named=features, on_progress=on_progress)
+    featuriser = Featuriser(features, network=name, named=features, on_progress=on_progress)
     made = featuriser(Part(raw, [], where, "row"), None)
     if made is None:  # pictures that are best seen as they are
         return _as_they_are(_pixels(X, None, where), from_python(X), where)

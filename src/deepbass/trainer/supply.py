@@ -221,7 +221,7 @@ def open_supply(
     raw = [part for part in parts if is_raw(part)]
     if len(raw) == len(parts):
         samples = ItemSamples(join(raw), names)
-        chosen = choose(samples, config.features, config.model, advised=False) if len(samples) else None
+        chosen = choose(samples, config.features, config.model) if len(samples) else None
         if chosen is not None and chosen.name != PIXELS:
             # the page draws its first questions from the front of the same order (label/spread.py)
             drawn = generator(config.seed, 0, "spread").permutation(len(names)).tolist()
