@@ -13,7 +13,10 @@ from deepbass.store.names import CELLS_FOLDER, WORK_FOLDER
 from tests.runs.small_runs import command
 from tests.runs.warm import warm_call
 
-QUICK = [f"--set={each}" for each in ("initial_epochs=2", "iterations=2", "ask_every=1", "passes_pool=2", "initial=10")]
+QUICK = [
+    f"--set={each}"
+    for each in ("initial_epochs=2", "iterations=2", "ask_every=1", "passes_pool=2", "initial=10", "advice=none")
+]
 FEW = ["--methods", "commonest,logistic-regression,deepbass"]
 
 

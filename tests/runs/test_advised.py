@@ -14,6 +14,7 @@ from deepbass.core.config import Config
 from deepbass.data.pool import Pool
 from deepbass.runs.advised import features_for_advice
 from deepbass.runs.lifecycle import Watch
+from deepbass.store.rundir import RunDir
 from tests.runs.small_runs import everything
 
 DIGITS = load_digits()
@@ -42,6 +43,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> deepbass.Result:
 
 def test_the_default_on_small_pictures_is_advised_and_says_so(whole: deepbass.Result, tmp_path: Path) -> None:
     assert whole.worth[-1].startswith("Advice by what a network for photographs sees: right about")
+    with RunDir.open(whole.path) as begun:
+        assert begun.about["config"]["advice"] == "imagenet"
     unadvised = run(tmp_path / "other", advice="none")
     assert not any("Advice" in line for line in unadvised.worth)
 
@@ -90,6 +93,8 @@ def test_without_a_network_for_photographs_auto_is_none_and_wanting_it_is_an_err
 ) -> None:
     for place in ("runs.advised", "features.imagenet", "features.choice"):
         monkeypatch.setattr(f"deepbass.{place}.network_weights", lambda: None)
-    assert run(tmp_path / "auto", iterations=1).accuracy > 0
+    run(tmp_path / "auto", iterations=1)
+    with RunDir.open(tmp_path / "auto") as begun:
+        assert begun.about["config"]["advice"] == "none"  # and stays so where it goes on
     with pytest.raises(deepbass.DeepBassError, match=r"pip install 'deepbass\[photos\]'"):
         run(tmp_path / "wanted", advice="imagenet")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,7 +39,13 @@ class PoolFeatures:
 
 def features_for_advice(pool: Pool, config: Config, on_progress: OnProgress) -> Samples | None:
     """Open the features that a configuration wants advice by; None where there is to be none, or nothing to see."""
-    wanted = config.teacher and config.admit != "none" and config.advice != "none"
-    if not wanted or not is_picture(pool.samples) or (config.advice == "auto" and network_weights() is None):
+    if settled(config, pool).advice == "none":
         return None
     return PoolFeatures(pool, open_features(ArrayImages(pool.samples), None, "imagenet").train, on_progress)
+
+
+def settled(config: Config, pool: Pool) -> Config:
+    """Settle whether there is advice: what ``advice = auto`` means here must stay so when a run goes on elsewhere."""
+    useful = config.teacher and config.admit != "none" and is_picture(pool.samples)
+    wanted = config.advice == "imagenet" or (config.advice == "auto" and network_weights() is not None)
+    return replace(config, advice="imagenet" if useful and wanted else "none")

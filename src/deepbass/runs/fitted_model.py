@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -55,7 +55,8 @@ class FittedModel:
             extractor = unpack_extractor(self.extractor, "the model", named=self.config.features)
         seen = Seen(stand_in(self.shape, self.pixels), self.features, extractor)
         with torch.random.fork_rng(devices=[]):
-            learner = new_learner(to_predict_with(self.config), seen, self.classes, self.network)
+            unadvised = replace(to_predict_with(self.config), advice="none")  # there is nothing to learn any more
+            learner = new_learner(unadvised, seen, self.classes, self.network)
         if "learner" in own_training(self.config):  # what it packed beside the weights, it alone could read
             learner.model.load_state_dict(packed_weights(self.state, "The model"))
         else:

@@ -36,7 +36,7 @@ from deepbass.learn.kernel.kernel_engine import MISSING, KernelEngine
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.models import build
 from deepbass.oracle import ORACLES, oracle_by_name
-from deepbass.runs.advised import features_for_advice
+from deepbass.runs.advised import features_for_advice, settled
 from deepbass.runs.decision_field import write_field
 from deepbass.runs.identity import fingerprint, initial_key, versions
 from deepbass.runs.measure import Metrics, measure
@@ -142,6 +142,7 @@ class Run:
         samples' features were computed with, to be kept for predictions. ``model`` is one of the user's own, or names
         it: a function that is configured is called only if it is named. ``own`` are other parts of the user's own.
         """
+        config = settled(config, data.pool)
         known = _initial(config, data, initial, own)
         watch = watch or Watch()
         learner = _learner(config, data, model, watch, own)
@@ -228,7 +229,7 @@ class Run:
         """Go on with what a directory holds, if it is a run of these settings; else begin one in its place."""
         if (path / RUN_FILE).exists():
             run_dir = patiently(lambda: RunDir.open(path))
-            if Config.of(run_dir.about["config"]) == config:
+            if Config.of(run_dir.about["config"]) == settled(config, data.pool):
                 return cls.resume(run_dir, data, extractor=extractor, watch=watch)
             run_dir.close()
         if path.exists():  # half made, or left over from other settings
