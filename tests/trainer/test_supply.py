@@ -116,6 +116,18 @@ def test_a_model_begins_with_what_is_ready_and_gives_way_to_one_that_has_all(
         assert not any("samples are not those" in what.get("note", "") for what in said)
 
 
+def test_where_nothing_is_kept_on_disk_a_model_begins_when_all_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supply, "FIRST", 10)  # which are ready long before the others
+    monkeypatch.setattr(supply, "_CHUNK", 8)
+    own = tmp_path / "own.py"
+    own.write_text(SLOW)
+    with texts(tmp_path, features=f"{own}:features") as project:
+        train(project, lambda what: "committed" in what, named=f"{own}:features")
+        assert newest(project)[0].about["data"]["samples"] == 60
+
+
 def test_every_sample_is_computed_once_and_what_is_wanted_comes_first() -> None:
     computing = object.__new__(supply.FeatureSupply)  # without its thread
     names = [f"train/{number}" for number in range(100)]

@@ -103,10 +103,13 @@ class FeatureSupply:
             while self._thread.is_alive() and self._done < min(FIRST, len(self._order)):
                 self._news.wait(1.0)
         self._check()
+        if self._thread.is_alive():
+            self._features.compute(NO_IDS)  # takes up what is on disk
+            if not self._features.ready.any():  # there is nowhere to meet: whatever is ready, the thread has it
+                self._thread.join()
+                self._check()
         if not self._thread.is_alive():
             self._features.compute(None)  # what could not be kept on disk, the thread's work, is done again here
-        else:
-            self._features.compute(NO_IDS)  # takes up what is on disk
         rows = np.flatnonzero(self._features.ready)
         names = [self._samples.name(row) for row in range(len(self._samples))]
         pool = Pool(cast(NDArray[Any], self._features), names, rows, raw=self._samples)
