@@ -13,7 +13,17 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     "script",
-    ["pixels", "batches", "stop_rules", "calibration", "page_learner", "first_labels", "rare_class", "on_tables"],
+    [
+        "pixels",
+        "batches",
+        "stop_rules",
+        "calibration",
+        "page_learner",
+        "first_labels",
+        "rare_class",
+        "on_tables",
+        "advice",
+    ],
 )
 def test_the_table_of_the_page_is_that_of_the_result_file(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "experiments"))

@@ -24,6 +24,7 @@ from deepbass.core.samples import Samples
 from deepbass.learn.engine import REPLACED_BY
 from deepbass.learn.head_learner import HeadLearner
 from deepbass.learn.heads import LinearHead
+from deepbass.learn.minimise import one_thread
 from deepbass.learn.pool_heads import Head
 
 MOST = 6_000  # samples of the pool that are advised on: what is seen of them takes a minute to compute
@@ -111,7 +112,8 @@ class _AdvisingHead(HeadLearner):
         """Predict samples by the head as it is used."""
         linear = self.model.linear
         head = Head(linear.weight.detach().double(), linear.bias.detach().double())
-        return self._probs(head, self._pool, ids)
+        with one_thread():  # so that what comes out does not hang on how many there are
+            return self._probs(head, self._pool, ids)
 
     def _prepared_with(self, count: int) -> Ids:
         return self.taught_by
