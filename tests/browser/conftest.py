@@ -134,8 +134,8 @@ class Visit:
         pytest.fail(f"{condition} did not become true")
 
     def saved(self) -> None:
-        """Wait until everything is saved."""
-        expect(self.page.locator(".saved")).to_have_attribute("data-state", "saved")
+        """Wait until everything is saved: a page that was offline for long tries again after a while only."""
+        expect(self.page.locator(".saved")).to_have_attribute("data-state", "saved", timeout=60_000)
 
     def go(self, view: str) -> None:
         """Open a view by its tab, and wait until keys reach it."""
