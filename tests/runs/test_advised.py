@@ -18,8 +18,9 @@ from deepbass.store.rundir import RunDir
 from tests.runs.small_runs import everything
 
 DIGITS = load_digits()
-X, Y = (DIGITS.images[:80] * 15).astype(np.uint8), DIGITS.target[:80]
-X_VAL, Y_VAL = (DIGITS.images[80:120] * 15).astype(np.uint8), DIGITS.target[80:120]
+PICTURES = np.kron(15 * DIGITS.images[:120], np.ones((2, 2))).astype(np.uint8)  # of 16 x 16 pixels
+X, Y = PICTURES[:80], DIGITS.target[:80]
+X_VAL, Y_VAL = PICTURES[80:], DIGITS.target[80:120]
 FEW: dict[str, Any] = {"budget": 30, "iterations": 3, "initial_epochs": 2, "copies": 3, "seed": 1}
 TAUGHT = Config(teacher=0.9, admit="confident", advice="auto")
 
@@ -84,7 +85,8 @@ def test_there_is_no_advice_where_nobody_wants_any(less: dict[str, Any]) -> None
     assert features_for_advice(pool(), Config.of({**TAUGHT.as_dict(), **less}), lambda what, share: None) is None
 
 
-def test_there_is_no_advice_on_what_is_no_picture() -> None:
+def test_there_is_no_advice_on_what_is_no_picture_or_too_small_to_be_seen() -> None:
+    assert features_for_advice(Pool(DIGITS.images[:, None], "train"), TAUGHT, lambda what, share: None) is None
     assert features_for_advice(Pool(np.zeros((9, 4), np.float32), "row"), TAUGHT, lambda what, share: None) is None
 
 

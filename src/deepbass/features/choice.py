@@ -20,6 +20,7 @@ READ_BY: dict[str, Kind] = {
     SERIES: "series",
 }
 TINY = 32  # pixels: grey pictures of so short a side may be digits and the like, which a small network reads best
+SEEN_FROM = 12  # pixels: of what is smaller, a network that knows photographs sees too little to judge or advise
 KINDS = 8.0  # that a network which knows photographs sees in pictures of things; in digits and letters it sees fewer
 _JUDGED = ((32, 4.0), (256, KINDS))  # pictures that are shown to it, and kinds that they must have to be things
 _PHOTOS = (
@@ -67,7 +68,7 @@ def _for_images(samples: RawSamples, network: str) -> Choice:
     pictures = look_at(samples)
     shorter = shorter_side(pictures)
     small, known = shorter <= TINY and all(picture.mode == "L" for picture in pictures), network_weights() is not None
-    if small and known and network in _READ_FEATURES:
+    if small and shorter >= SEEN_FROM and known and network in _READ_FEATURES:
         return _for_small(samples, shorter)
     if small:
         return Choice(PIXELS, f"small grey pictures ({shorter} pixels) are read as they are")

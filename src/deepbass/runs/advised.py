@@ -12,6 +12,7 @@ from deepbass.core.labels import Ids
 from deepbass.core.samples import Samples
 from deepbass.data.pool import Pool
 from deepbass.data.raw_images import ArrayImages, is_picture
+from deepbass.features.choice import SEEN_FROM
 from deepbass.features.compute import open_features
 from deepbass.features.feature_array import FeatureArray
 from deepbass.features.installed import network_weights
@@ -46,6 +47,7 @@ def features_for_advice(pool: Pool, config: Config, on_progress: OnProgress) -> 
 
 def settled(config: Config, pool: Pool) -> Config:
     """Settle whether there is advice: what ``advice = auto`` means here must stay so when a run goes on elsewhere."""
-    useful = config.teacher and config.admit != "none" and is_picture(pool.samples)
+    seen = is_picture(pool.samples) and min(pool.shape[1:]) >= SEEN_FROM
+    useful = config.teacher and config.admit != "none" and seen
     wanted = config.advice == "imagenet" or (config.advice == "auto" and network_weights() is not None)
     return replace(config, advice="imagenet" if useful and wanted else "none")
