@@ -226,6 +226,7 @@ def resume(
                     featurise=featurise,
                 )
             rows = loaded.pool.row_map
+            watch.on_config(config)
             called.on_start(config)
             run = Run.resume(
                 run_dir,

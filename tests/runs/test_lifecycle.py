@@ -43,7 +43,7 @@ def test_a_run_on_arrays_with_a_model_of_ones_own(tmp_path: Path) -> None:
     X, y = blobs()
     model = own_model()
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    result = deepbass.run(X, y, model=model, out=tmp_path / "run", **{**SMALL, "initial_epochs": 150})
+    result = deepbass.run(X, y, model=model, out=tmp_path / "run", **{**SMALL, "initial_epochs": 150, "copies": 30})
     assert result.accuracy > 0.8
     assert len(result.labels.known) == 20 + 4 * 3
     assert len(result.history) == 9
@@ -155,7 +155,9 @@ def test_resume_in_python_with_data_and_model_given_again(tmp_path: Path) -> Non
         deepbass.resume(tmp_path / "part", X, y)
     with pytest.raises(DataError, match="not what the run"):
         deepbass.resume(tmp_path / "part", X + 1, y, model=own_model())
-    resumed = deepbass.resume(tmp_path / "part", X, y, model=own_model())
+    told: list[Config] = []
+    resumed = deepbass.resume(tmp_path / "part", X, y, model=own_model(), watch=Watch(on_config=told.append))
+    assert [config.iterations for config in told] == [SMALL["iterations"]]  # whoever shows how far it is has to know
     assert resumed.history == whole.history
     assert resumed.labels == whole.labels
 

@@ -56,7 +56,7 @@ class Watch:
     on_progress: OnProgress = lambda what, share: None
     on_metrics: OnMetrics = lambda iteration, metrics: None
     on_note: Callable[[str], None] = lambda note: None
-    on_config: Callable[[Config], None] = lambda config: None  # once, when the data has decided what suits it
+    on_config: Callable[[Config], None] = lambda config: None  # once, when the data has decided what suits it, or had
     on_workers: Callable[[Callable[[], str]], None] = lambda said: None  # once on a cluster: who computes, in a line
     bars: bool = False  # whether to show progress bars while data is fetched and decoded
 
