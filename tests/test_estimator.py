@@ -29,7 +29,7 @@ EXPECTED_FAILURES = {
     "check_classifiers_classes": "it has -1 for a class; here -1 marks a sample without a label, as all that is "
     "semi-supervised in scikit-learn has it",
 }
-NETWORK: dict[str, Any] = {"initial_epochs": 3, "passes_pool": 2, "passes_known": 2, "device": "cpu"}
+NETWORK: dict[str, Any] = {"initial_epochs": 3, "copies": 20, "passes_pool": 2, "passes_known": 2, "device": "cpu"}
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]

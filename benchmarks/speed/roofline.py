@@ -18,7 +18,7 @@ from speed.task import Task
 from speed.timed import Timed
 
 _SIZES = (384, 768, 1024, 1536, 2048)
-_SECONDS = 0.6  # for each size
+_SECONDS, _QUICK_SECONDS = 0.6, 0.02  # for each size
 
 
 def forward_flops() -> int:
@@ -34,7 +34,8 @@ class Roofline:
 
     def __init__(self, task: Task, start: Start) -> None:
         self._task = task
-        self._best(_SECONDS / 4)
+        self._seconds = _QUICK_SECONDS if task.quick else _SECONDS
+        self._best(self._seconds / 4)
 
     @property
     def about(self) -> dict[str, Any]:
@@ -51,7 +52,7 @@ class Roofline:
         raise ValueError("A matrix multiplication has no answers: ask another side.")
 
     def _pass(self) -> Timed:
-        size, flops_a_second = self._best(_SECONDS)
+        size, flops_a_second = self._best(self._seconds)
         seconds = forward_flops() * self._task.samples / flops_a_second
         facts = {"gflops_a_second": flops_a_second / 1e9, "size": size}
         return Timed(seconds, how=f"computed from torch.mm, best of {len(_SIZES)} sizes", facts=facts)

@@ -15,7 +15,9 @@ from tests.runs.warm import warm_call
 
 QUICK = [
     f"--set={each}"
-    for each in ("initial_epochs=2", "iterations=2", "ask_every=1", "passes_pool=2", "initial=10", "advice=none")
+    for each in (
+        *("initial_epochs=2", "iterations=2", "ask_every=1", "passes_pool=2", "initial=10", "copies=10", "advice=none"),
+    )
 ]
 FEW = ["--methods", "commonest,logistic-regression,deepbass"]
 

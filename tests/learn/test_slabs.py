@@ -233,6 +233,7 @@ def test_what_people_are_shown_has_the_next_likeliest_class() -> None:
 def test_a_run_in_small_slabs_is_the_run_in_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels, questions, answers and weights agree to the last bit, and so do accuracies."""
     chosen: dict[str, Any] = {**SMALL, "admit": "step-wise", "acquire": "max-entropy", "passes_pool": 8}
+    chosen.pop("copies")  # of networks that have learned less, fewer decisions are close
     ends = []
     for slab in (SLAB, 50):
         monkeypatch.setattr(LocalLearner, "slab", slab)

@@ -22,6 +22,7 @@ SMALL: dict[str, Any] = {
     "passes_pool": 3,
     "passes_known": 5,
     "initial_epochs": 5,
+    "copies": 10,  # of pictures there would be more, the fewer they are
     "device": "cpu",
     "advice": "none",
 }
