@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 import deepbass
 from deepbass.core.config import Config
 from deepbass.data.pool import Pool
-from deepbass.runs.advised import features_for_advice, settled
+from deepbass.runs.advised import features_for_advice
 from deepbass.runs.lifecycle import Watch
 from deepbass.store.rundir import RunDir
 from tests.runs.small_runs import everything
@@ -83,19 +83,6 @@ def test_features_are_computed_of_who_is_read_and_no_others() -> None:
 @pytest.mark.parametrize("less", [{"teacher": 0.0}, {"admit": "none"}, {"advice": "none"}])
 def test_there_is_no_advice_where_nobody_wants_any(less: dict[str, Any]) -> None:
     assert features_for_advice(pool(), Config.of({**TAUGHT.as_dict(), **less}), lambda what, share: None) is None
-
-
-@pytest.mark.parametrize(
-    ("settings", "advised"),
-    [
-        ({"start": "typical", "initial": 20, "budget": 20}, "none"),
-        ({"start": "typical", "initial": 20, "budget": 20, "advice": "imagenet"}, "imagenet"),
-        ({"start": "typical", "initial": 20, "budget": 21}, "imagenet"),
-        ({"start": "random", "initial": 20, "budget": 20}, "imagenet"),
-    ],
-)
-def test_typical_labels_alone_do_not_tell_how_sure_an_adviser_may_be(settings: dict[str, Any], advised: str) -> None:
-    assert settled(Config.of({**TAUGHT.as_dict(), **settings}), pool()).advice == advised
 
 
 def test_there_is_no_advice_on_what_is_no_picture_or_too_small_to_be_seen() -> None:

@@ -46,13 +46,8 @@ def features_for_advice(pool: Pool, config: Config, on_progress: OnProgress) -> 
 
 
 def settled(config: Config, pool: Pool) -> Config:
-    """Settle whether there is advice: what ``advice = auto`` means here must stay so when a run goes on elsewhere.
-
-    An adviser is as sure as labels that were kept from it say. Typical samples are those that are told most easily:
-    where all labels are of such, it would be far too sure.
-    """
+    """Settle whether there is advice: what ``advice = auto`` means here must stay so when a run goes on elsewhere."""
     seen = is_picture(pool.samples) and min(pool.shape[1:]) >= SEEN_FROM
     useful = config.teacher and config.admit != "none" and seen
-    easy = config.start == "typical" and config.budget is not None and config.budget <= config.initial
-    wanted = config.advice == "imagenet" or (config.advice == "auto" and network_weights() is not None and not easy)
+    wanted = config.advice == "imagenet" or (config.advice == "auto" and network_weights() is not None)
     return replace(config, advice="imagenet" if useful and wanted else "none")
