@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 
 from deepbass.core.config import Config
@@ -81,6 +84,34 @@ def test_who_sees_nothing_says_nothing() -> None:
     others_N_C[np.arange(SAMPLES), classes] = 0.8
     assert (seeing.joined(np.full_like(others_N_C, 1 / CLASSES)).argmax(1) == classes).mean() > 0.95
     assert (blind.joined(others_N_C).argmax(1) == classes).mean() > 0.9  # it does not talk anybody out of the truth
+
+
+def test_what_few_labels_have_never_shown_is_not_ruled_out() -> None:
+    """Labels that are all right leave for every class its part of one in their number and two more."""
+    _, classes = bars()
+    labels = told(classes, FIRST)
+    made = solved(features(classes, 30.0), labels)  # which nobody could take for one another
+    alone_N_C = made.joined(np.full((SAMPLES, CLASSES), 1 / CLASSES))
+    assert (alone_N_C.argmax(1) == classes).all()
+    least = 1 / (CLASSES * (len(labels.known) + 2))
+    assert (alone_N_C.min(1) > least).all()
+    assert (alone_N_C.max(1) < 1 - (CLASSES - 1) * least).all()
+    np.testing.assert_allclose(alone_N_C.sum(1), 1)
+
+
+def test_labels_that_are_all_right_make_nobody_surer_than_it_was_trained_to_be() -> None:
+    _, classes = bars()
+    head = solved(features(classes, 0.8), told(classes, FIRST))._head
+    factors_M, weights = head._weighing.factors_M.copy(), head.model.linear.weight.detach().clone()
+    said = []
+    for surer in (1.0, 3.0, 0.5):  # times what it was trained to be
+        head._weighing = replace(head._weighing, factors_M=surer * factors_M / factors_M.sum())
+        with torch.no_grad():
+            head.model.linear.weight.copy_(surer * weights)
+            head.model.linear.bias.zero_()
+        said.append(head.probabilities_of(EVERYBODY).max(1))
+    np.testing.assert_allclose(said[1], said[0], rtol=1e-6)
+    assert (said[2] < said[0]).all()
 
 
 def test_advice_teaches_what_pixels_do_not_show() -> None:
