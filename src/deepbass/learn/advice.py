@@ -103,7 +103,8 @@ class Advice:
 def modest(probs_N_C: Floats, labels: int) -> Floats:
     """Leave something for what so many labels have not shown: an event that never was has 1 / (n + 2) (Laplace)."""
     unheard = 1 / (labels + 2)
-    return (1 - unheard) * probs_N_C + unheard / probs_N_C.shape[1]
+    mixed_N_C: Floats = (1 - unheard) * probs_N_C + unheard / probs_N_C.shape[1]
+    return mixed_N_C
 
 
 class _AdvisingHead(HeadLearner):
