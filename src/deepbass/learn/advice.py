@@ -3,8 +3,8 @@
 A network that learns from its own guesses cannot find out what it never doubted. A head on features of a network that
 knows photographs errs elsewhere. Both are asked, and a sample is taken for what both together make of it: their
 probabilities are multiplied (a product of experts: Hinton, 2002). Neither has to be trusted: the head is as sure as
-known labels that were kept from it say that it may be, so where it tells nothing it says nothing; and what few labels
-have never shown it does not rule out.
+known labels that were kept from it say that it may be, so where it tells nothing it says nothing. Where all labels are
+of typical samples, which are told most easily, it is made more modest.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class Advice:
             self._head = _AdvisingHead(self.ids, features, classes, config)
         finally:
             REPLACED_BY.reset(here)
+        self._typical = config.start == "typical" and config.budget is not None and config.budget <= config.initial
         self._solved_with = 0
         self._said_N_C: Floats | None = None  # by the head as it was last solved
 
@@ -70,7 +71,7 @@ class Advice:
     def joined(self, others_N_C: Floats) -> Floats:
         """Multiply what somebody else makes of the samples that are advised on by what the head does."""
         if self._said_N_C is None:
-            self._said_N_C = modest(self._head.probabilities_of(self.ids), self._head.kept_back)
+            self._said_N_C = self._head.modestly(self.ids) if self._typical else self._head.probabilities_of(self.ids)
         logs_N_C = np.log(np.maximum(others_N_C, _TINY)) / _HEAT + np.log(np.maximum(self._said_N_C, _TINY))
         return softmax(logs_N_C)
 
@@ -100,13 +101,6 @@ class Advice:
         self._head.restore(safetensors.torch.save(own))
 
 
-def modest(probs_N_C: Floats, labels: int) -> Floats:
-    """Leave something for what so many labels have not shown: an event that never was has 1 / (n + 2) (Laplace)."""
-    unheard = 1 / (labels + 2)
-    mixed_N_C: Floats = (1 - unheard) * probs_N_C + unheard / probs_N_C.shape[1]
-    return mixed_N_C
-
-
 class _AdvisingHead(HeadLearner):
     """A head whose pool is part of a larger one: nothing else is read but for known labels."""
 
@@ -116,20 +110,22 @@ class _AdvisingHead(HeadLearner):
         solved = Config(seed=config.seed, admit=WEIGHED, model="linear", device="cpu")
         super().__init__(LinearHead(width, classes, solved.dropout), features, classes, solved)
 
-    @property
-    def kept_back(self) -> int:
-        """How many labels tell how sure it may be."""
-        return self.evidence.labels if self.evidence is not None else 0
-
-    def probabilities_of(self, ids: Ids) -> Floats:
-        """Predict samples by the head as it is used, but no surer than it was trained to be.
-
-        Labels that were kept back and are all predicted right may be of samples that are told most easily.
-        """
-        linear, scale = self.model.linear, max(1.0, float(self._weighing.factors_M.sum()))
-        head = Head(linear.weight.detach().double() / scale, linear.bias.detach().double() / scale)
+    def probabilities_of(self, ids: Ids, cooled: float = 1.0) -> Floats:
+        """Predict samples by the head as it is used, its logits divided by a number."""
+        linear = self.model.linear
+        head = Head(linear.weight.detach().double() / cooled, linear.bias.detach().double() / cooled)
         with one_thread():  # so that what comes out does not hang on how many there are
             return self._probs(head, self._pool, ids)
+
+    def modestly(self, ids: Ids) -> Floats:
+        """Predict samples no surer than the head was trained to be, and rule out nothing that labels have not shown.
+
+        What never happened in n cases is left 1 / (n + 2) (Laplace's rule of succession), alike for all classes.
+        """
+        unheard = 1 / (2 + (self.evidence.labels if self.evidence is not None else 0))
+        probs_N_C = self.probabilities_of(ids, max(1.0, float(self._weighing.factors_M.sum())))
+        mixed_N_C: Floats = (1 - unheard) * probs_N_C + unheard / probs_N_C.shape[1]
+        return mixed_N_C
 
     def _prepared_with(self, count: int) -> Ids:
         return self.taught_by
