@@ -99,7 +99,7 @@ def heads(
         return F.log_softmax(head.logits(judge), 1)
 
     def right(*some: Head) -> float:
-        return float((sum(logs(head) for head in some).argmax(1).numpy() == truth).mean())  # type: ignore[union-attr]
+        return float((torch.stack([logs(head) for head in some]).sum(0).argmax(1).numpy() == truth).mean())
 
     both = (alone, neighbours, cuts)
     return {
