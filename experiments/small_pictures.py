@@ -1,4 +1,4 @@
-"""Small grey pictures of several kinds, all from training parts or drawn here: signs, things, and what lies between."""
+"""Small pictures of several kinds, all from training parts or drawn here: signs, things, and what lies between."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import matplotlib
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
+from scipy.ndimage import gaussian_filter
 
 from deepbass.core.config import Config
 from deepbass.data.load import load
 
-Pictures = tuple[NDArray[np.uint8], NDArray[np.int64]]  # N x H x W, and their classes
+Pictures = tuple[NDArray[np.uint8], NDArray[np.int64]]  # N x H x W, in colour x 3, and their classes
 _NO_LETTERS = ("LastResort", "DejaVuSansDisplay", "DejaVuSerifDisplay", "STIXNonUni", "STIXSiz", "cmex", "cmsy", "cmmi")
 
 
@@ -46,8 +47,7 @@ def over_photographs(count: int, seed: int) -> Pictures:
 
 def letters(count: int, seed: int) -> Pictures:
     """Draw letters from A to J in the fonts that come with matplotlib, a little turned and moved, with noise."""
-    fonts = sorted((Path(matplotlib.get_data_path()) / "fonts" / "ttf").glob("*.ttf"))
-    fonts = [path for path in fonts if not path.name.startswith(_NO_LETTERS)]
+    fonts = _fonts()
     rng, classes = np.random.default_rng(seed), np.random.default_rng(seed).integers(0, 10, count)
     drawn = np.empty((count, 28, 28), dtype=np.uint8)
     for place, class_ in zip(drawn, classes, strict=True):
@@ -58,6 +58,43 @@ def letters(count: int, seed: int) -> Pictures:
         picture = picture.rotate(float(rng.uniform(-15, 15)), fillcolor=255).crop((2, 2, 30, 30))
         place[:] = (np.asarray(picture) + rng.normal(0, 15, (28, 28))).clip(0, 255)
     return drawn, classes.astype(np.int64)
+
+
+def house_numbers(count: int, seed: int) -> Pictures:
+    """Draw digits in colour, in the fonts that come with matplotlib, blurred, with their neighbours beside them."""
+    fonts = _fonts()
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 10, count)
+    drawn = np.empty((count, 32, 32, 3), dtype=np.uint8)
+    slope = np.linspace(-0.3, 0.3, 32)
+    for place, class_ in zip(drawn, classes, strict=True):
+        wall, paint = _apart(rng)
+        picture = Image.new("RGB", (48, 48), wall)
+        font = ImageFont.truetype(str(fonts[rng.integers(len(fonts))]), int(rng.integers(20, 34)))
+        x, y = 24 + rng.uniform(-3, 3, 2)
+        wide = 1.05 * font.getlength("0")
+        shown = [(x, int(class_))] + [(x + at * wide, int(rng.integers(10))) for at in (-1, 1) if rng.random() < 0.6]
+        for where, digit in shown:
+            ImageDraw.Draw(picture).text((where, y), str(digit), font=font, fill=paint, anchor="mm")
+        turned = picture.rotate(float(rng.uniform(-12, 12)), fillcolor=wall, resample=Image.Resampling.BILINEAR)
+        light = 1 + rng.uniform(-1, 1) * slope[:, None, None] + rng.uniform(-1, 1) * slope[None, :, None]
+        blur = rng.uniform(0.3, 1.3)
+        blurred = gaussian_filter(np.asarray(turned.crop((8, 8, 40, 40))) * light, (blur, blur, 0))
+        place[:] = (blurred + rng.normal(0, 6, blurred.shape)).clip(0, 255)
+    return drawn, classes.astype(np.int64)
+
+
+def _fonts() -> list[Path]:
+    paths = sorted((Path(matplotlib.get_data_path()) / "fonts" / "ttf").glob("*.ttf"))
+    return [path for path in paths if not path.name.startswith(_NO_LETTERS)]
+
+
+def _apart(rng: np.random.Generator) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Draw two colours, one of them clearly lighter."""
+    while True:
+        one, other = rng.integers(20, 235, (2, 3))
+        if abs(one.mean() - other.mean()) > 40:
+            return tuple(map(int, one)), tuple(map(int, other))
 
 
 KINDS: dict[str, Callable[[int, int], Pictures]] = {

@@ -34,6 +34,20 @@ def test_an_opinion_that_misleads_is_not_heard() -> None:
     assert verdict.right <= verdict.plain
 
 
+def test_what_is_better_by_chance_is_hardly_ever_heard_and_what_is_better_always() -> None:
+    heard = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        some = rng.integers(0, 3, 50)
+        right, noise, own = np.eye(3)[some], rng.normal(size=(50, 3)), rng.normal(size=(50, 3))
+        plain, no_better, better = 1.5 * right + noise, 1.5 * right + noise + own, 2.25 * right + own
+        told = [weigh(np.stack([plain, other]), some, np.ones(50)) for other in (no_better, better)]
+        heard.append([verdict.shares_M[1] > 0 for verdict in told])
+    by_chance, rightly = np.sum(heard, 0)
+    assert by_chance <= 10
+    assert rightly >= 95
+
+
 def test_together_they_are_never_less_likely_than_the_plain_one_alone() -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)

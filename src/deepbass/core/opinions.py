@@ -18,6 +18,7 @@ from deepbass.core.labels import Classes
 PLAIN = 0  # the first opinion: known labels alone
 _LEAST = 0.05  # a share below this is chance, and counts as none
 _PRIOR = 1.0  # labels that each opinion has for it before any is seen
+BAR = 1.0  # standard errors by which others must predict labels better than the plain opinion, or it stands alone
 _ROUNDS = 100
 _TEMPERATURES = np.exp(np.linspace(np.log(0.25), np.log(8.0), 31))
 _TINY = 1e-9
@@ -44,8 +45,8 @@ def weigh(logits_M_N_C: NDArray[np.floating], labels_N: Classes, weights_N: Floa
     """Weigh opinions about samples by the labels of these, which none of them had seen, and which count by weight.
 
     Each is cooled or heated first until it is as sure as it is right; then shares are those of a mixture under which
-    the labels are most probable. Where all of that predicts them worse than the plain opinion, or fewer of them
-    right, that one stands alone.
+    the labels are most probable. Unless all of that predicts them better than the plain opinion by more than chance
+    would have it, and as many of them right, that one stands alone.
     """
     opinions, count = logits_M_N_C.shape[:2]
     if not count:
@@ -59,7 +60,8 @@ def weigh(logits_M_N_C: NDArray[np.floating], labels_N: Classes, weights_N: Floa
     heat = temperature(pooled_N_C, labels_N, weights_N)
     plain_N_C = cooled_M_N_C[PLAIN]
     right, plain = (int((each.argmax(1) == labels_N).sum()) for each in (pooled_N_C, plain_N_C))
-    if right < plain or _loss(pooled_N_C / heat, labels_N, weights_N) > _loss(plain_N_C, labels_N, weights_N):
+    gains_N = weights_N * (_logs(pooled_N_C / heat, labels_N) - _logs(plain_N_C, labels_N))
+    if right < plain or gains_N.sum() <= BAR * np.sqrt(count) * gains_N.std():
         shares_M, heat = np.eye(opinions)[PLAIN], 1.0
     return Weighing(shares_M, shares_M / (heats_M * heat), count, right, plain)
 
@@ -93,4 +95,10 @@ def _of_truth(logits_M_N_C: Floats, labels_N: Classes) -> Floats:
 
 
 def _loss(logits_N_C: NDArray[np.floating], labels_N: Classes, weights_N: Floats) -> float:
-    return -float(weights_N @ np.log(softmax(logits_N_C)[np.arange(len(labels_N)), labels_N] + _TINY))
+    return -float(weights_N @ _logs(logits_N_C, labels_N))
+
+
+def _logs(logits_N_C: NDArray[np.floating], labels_N: Classes) -> Floats:
+    """Tell the logarithm of the probability that each label was given."""
+    logs_N: Floats = np.log(softmax(logits_N_C)[np.arange(len(labels_N)), labels_N] + _TINY)
+    return logs_N
