@@ -59,10 +59,18 @@ def test_folds_are_even_and_so_are_classes_in_them() -> None:
         assert counts.max() - counts.min() <= 1
 
 
-def test_every_class_counts_as_much_as_any_other_and_guesses_less() -> None:
-    answers = np.array([0, 0, 0, 0, 0, 0, 2, 2])  # of class 1 nothing is known
+def test_classes_count_alike_where_chance_made_them_differ_and_guesses_less() -> None:
+    answers = np.array([0, 0, 0, 0, 2, 2])  # of class 1 nothing is known
     weights = weights_of(answers, 3, 20)
-    np.testing.assert_allclose(weights, [4 / 6] * 6 + [2.0] * 2 + [0.05] * 3)
+    np.testing.assert_allclose(weights, [3 / 4] * 4 + [3 / 2] * 2 + [0.05] * 3)
+
+
+def test_a_class_that_is_rare_counts_for_more_half_way() -> None:
+    weights = weights_of(np.repeat([0, 1, 2], [10_000, 1_000, 100]), 0, 1)
+    rare, rarer = weights[10_000] / weights[0], weights[-1] / weights[0]
+    assert rare == pytest.approx(np.sqrt(10), rel=0.01)
+    assert rarer == pytest.approx(np.sqrt(100), rel=0.01)
+    assert weights.mean() == pytest.approx(1)
 
 
 def config(**more: object) -> Config:

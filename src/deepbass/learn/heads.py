@@ -242,17 +242,32 @@ def _rotated(inputs: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def weights_of(answers: Classes, guesses: int, copies: int) -> NDArray[np.float64]:
-    """Weigh known labels so that every class counts as much as any other, 1 on average; guesses follow.
+    """Weigh known labels by their classes, 1 on average; guesses follow.
 
-    Without, a rare class is hardly ever guessed while labels are few; where classes are even, little changes. A guess
-    weighs as much less than a label as it would be presented less often.
+    Classes of which there are more or fewer labels by chance count alike. As far as they differ by more than that, a
+    rare one counts for more, half-way: without, it is hardly ever guessed while labels are few, and if it counted as
+    much as any other, a common one would be guessed too rarely. A guess weighs as much less than a label as it would be
+    presented less often.
     """
     counts = np.bincount(answers)
-    weights = len(answers) / (np.count_nonzero(counts) * counts[answers])
-    return np.concatenate([weights, np.full(guesses, 1.0 / copies)])
+    weights = _even(answers) ** (1 - 0.5 * _differ(counts[counts > 0]))
+    return np.concatenate([weights / weights.mean(), np.full(guesses, 1.0 / copies)])
 
 
 def half_way(answers: Classes) -> NDArray[np.float64]:
     """Weigh samples half-way between counting alike, as accuracy does, and every class counting alike; 1 on average."""
-    roots = np.sqrt(weights_of(answers, 0, 1))
+    roots = np.sqrt(_even(answers))
     return roots / roots.mean() if len(roots) else roots
+
+
+def _even(answers: Classes) -> NDArray[np.float64]:
+    """Weigh samples so that every class that there is counts as much as any other, 1 on average."""
+    counts = np.bincount(answers)
+    weights: NDArray[np.float64] = len(answers) / (np.count_nonzero(counts) * counts[answers])
+    return weights
+
+
+def _differ(counts: NDArray[np.int64]) -> float:
+    """Tell what share of how much numbers of labels vary is not chance, by which the variance would be the mean."""
+    variance = float(counts.var(ddof=1)) if len(counts) > 1 else 0.0
+    return max(0.0, 1 - float(counts.mean()) / variance) if variance else 0.0
