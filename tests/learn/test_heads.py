@@ -65,12 +65,17 @@ def test_classes_count_alike_where_chance_made_them_differ_and_guesses_less() ->
     np.testing.assert_allclose(weights, [3 / 4] * 4 + [3 / 2] * 2 + [0.05] * 3)
 
 
-def test_a_class_that_is_rare_counts_for_more_half_way() -> None:
-    weights = weights_of(np.repeat([0, 1, 2], [10_000, 1_000, 100]), 0, 1)
-    rare, rarer = weights[10_000] / weights[0], weights[-1] / weights[0]
-    assert rare == pytest.approx(np.sqrt(10), rel=0.01)
-    assert rarer == pytest.approx(np.sqrt(100), rel=0.01)
+def test_a_class_that_is_rarer_counts_for_more_half_way() -> None:
+    weights = weights_of(np.repeat([0, 1, 2], [4_000, 3_000, 2_000]), 0, 1)
+    assert weights[4_000] / weights[0] == pytest.approx(np.sqrt(4 / 3), rel=0.01)
+    assert weights[-1] / weights[0] == pytest.approx(np.sqrt(2), rel=0.01)
     assert weights.mean() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("common", "rare"), [(19, 1), (95, 5), (9_000, 1_000)])
+def test_where_accuracy_misleads_every_class_counts_alike(common: int, rare: int) -> None:
+    weights = weights_of(np.repeat([0, 1], [common, rare]), 0, 1)
+    assert weights[:common].sum() == pytest.approx(weights[common:].sum())
 
 
 def config(**more: object) -> Config:

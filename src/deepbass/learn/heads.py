@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from deepbass.core.labels import Classes
+from deepbass.core.quality import is_uneven
 from deepbass.core.randomness import generator
 from deepbass.learn.landmarks import Nearness, directions_beside, nearness_of, nothing_near
 from deepbass.learn.minimise import minimise, one_thread
@@ -245,9 +246,9 @@ def weights_of(answers: Classes, guesses: int, copies: int) -> NDArray[np.float6
     """Weigh known labels by their classes, 1 on average; guesses follow.
 
     Classes of which there are more or fewer labels by chance count alike. As far as they differ by more than that, a
-    rare one counts for more, half-way: without, it is hardly ever guessed while labels are few, and if it counted as
-    much as any other, a common one would be guessed too rarely. A guess weighs as much less than a label as it would be
-    presented less often.
+    rare one counts for more, half-way: if it counted as much as any other, a common one would be guessed too rarely.
+    Where one is so common that accuracy misleads, all count alike again, or a rare one is never guessed. A guess weighs
+    as much less than a label as it would be presented less often.
     """
     counts = np.bincount(answers)
     weights = _even(answers) ** (1 - 0.5 * _differ(counts[counts > 0]))
@@ -268,6 +269,13 @@ def _even(answers: Classes) -> NDArray[np.float64]:
 
 
 def _differ(counts: NDArray[np.int64]) -> float:
-    """Tell what share of how much numbers of labels vary is not chance, by which the variance would be the mean."""
+    """Tell what share of how much numbers of labels vary is not chance, by which the variance would be the mean.
+
+    None where the commonest class is clearly, by a standard error, far above its fair share.
+    """
+    commonest = float(counts.max() / counts.sum())
+    error = math.sqrt(commonest * (1 - commonest) / float(counts.sum()))
     variance = float(counts.var(ddof=1)) if len(counts) > 1 else 0.0
-    return max(0.0, 1 - float(counts.mean()) / variance) if variance else 0.0
+    if not variance or is_uneven(commonest - error, len(counts)):
+        return 0.0
+    return max(0.0, 1 - float(counts.mean()) / variance)
