@@ -13,8 +13,8 @@
 # make bench-items  how long a labelling project of a million items takes to make and to open, and an answer to save
 # make bench-ray  a cluster on this machine: two workers against one, slowed networks, the model of the cost (half an hour)
 # make compare  the default against plain methods on the data sets of docs/compare.md (hours; goes on where it was stopped)
-# make slow   20,000 damaged files, 20,000 malformed requests, hundreds of kills, a cluster of Ray, and what is missing of the
-#             paper's experiments in the quick tier (over two hours)
+# make slow   20,000 damaged files, 20,000 malformed requests, hundreds of kills, a cluster of Ray, the tests that are marked
+#             slow, and what is missing of the paper's experiments in the quick tier (over two hours)
 
 PYTHON ?= python3
 VENV := .venv
@@ -92,8 +92,8 @@ slow: $(READY)
 	DEEPBASS_MALFORMED=20000 $(BIN)/pytest tests/web/test_malformed.py --timeout 3600
 	DEEPBASS_KILLS=300 $(BIN)/pytest tests/web/test_server_kill.py tests/store/test_crashes.py tests/label/test_journal_kill.py --timeout 3600
 	DEEPBASS_SEEDS=10 $(BIN)/pytest tests/laws/test_kill.py tests/laws/test_trainer_kill.py --timeout 3600
-	DEEPBASS_CLUSTER=1 $(BIN)/pytest tests/test_docs.py -k "snippets_run and python.md"
-	DEEPBASS_CLUSTER=1 $(BIN)/pytest tests/cluster --timeout 3600
+	DEEPBASS_SLOW=1 $(BIN)/pytest tests/cluster --timeout 3600
+	DEEPBASS_SLOW=1 $(BIN)/pytest -m slow --ignore tests/cluster --timeout 3600
 	$(BIN)/deepbass reproduce toy --tier full --workers 2 --out results/paper
 	$(BIN)/deepbass reproduce all --workers 2 --out results/paper
 	$(BIN)/python experiments/results_page.py

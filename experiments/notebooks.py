@@ -1,4 +1,4 @@
-"""Make a notebook of every tutorial page, in docs/notebooks; with --run FOLDER, run them there instead.
+"""Make a notebook of every tutorial page, in docs/notebooks; with --run FOLDER, run them there instead, or some.
 
 python experiments/notebooks.py
 
@@ -11,6 +11,7 @@ import argparse
 import json
 import re
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,8 @@ def _cell(kind: str, number: int, source: str) -> dict[str, Any]:
     return {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": lines}
 
 
-def run(folder: Path) -> None:
-    """Run all notebooks in a folder, in one kernel, each without the variables of the one before; an error is raised.
+def run(folder: Path, names: Sequence[str] = PAGES) -> None:
+    """Run notebooks in a folder, in one kernel, each without the variables of the one before; an error is raised.
 
     A kernel's start and its imports take longer than the cells do.
     """
@@ -63,7 +64,7 @@ def run(folder: Path) -> None:
     kernel = KernelManager(kernel_name="python3")
     kernel.start_kernel(cwd=str(folder))
     try:
-        for name in PAGES:
+        for name in names:
             began = time.monotonic()
             made = json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
             made["cells"].insert(0, _code(-1, "%reset -f"))
@@ -77,8 +78,10 @@ def run(folder: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", type=Path, metavar="FOLDER", help="run the notebooks, with this as their directory")
-    if folder := parser.parse_args().run:
-        run(folder)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="of the notebooks to run (default: all)")
+    words = parser.parse_args()
+    if words.run:
+        run(words.run, words.names or PAGES)
     else:
         NOTEBOOKS.mkdir(exist_ok=True)
         for name in PAGES:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from tests.chromium import HOW, MISSING
+from tests.slow import SLOW
 
 # before torch is loaded: tests run side by side, and small networks are slower on more threads than one
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -22,6 +23,13 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 settings.register_profile("deepbass", deadline=None)  # a busy machine is not a failing test
 settings.load_profile("deepbass")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what `make slow` runs, and say so."""
+    for item in items:
+        if item.get_closest_marker("slow") and not SLOW:
+            item.add_marker(pytest.mark.skip(reason="a part of make slow"))
 
 
 @pytest.hookimpl(trylast=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import os
 import re
 import shlex
 from pathlib import Path
@@ -46,9 +45,9 @@ def _opened(page: str) -> list[str]:
 # A cluster takes half a minute to start: `make slow` runs what is shown of it. The lowest versions that are promised do
 # not go with these extras, so `make test-lowest` lacks them; `make test` has them all. Notebooks are run as such.
 SHOWN = [
-    (page, code)
+    pytest.param(page, code, marks=[pytest.mark.slow] if "import ray" in code else [])
     for page, code in blocks("python")
-    if Path(page).stem not in NOTEBOOKS and ("import ray" not in code or os.environ.get("DEEPBASS_CLUSTER"))
+    if Path(page).stem not in NOTEBOOKS
 ]
 EXTRAS = {"MLflowWriter": "mlflow", "import ray": "ray"}
 

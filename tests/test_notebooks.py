@@ -29,9 +29,20 @@ def test_the_notebooks_are_what_their_pages_say() -> None:
         assert found == notebooks.written(name), "run: python experiments/notebooks.py"
 
 
-def test_the_notebooks_run(tmp_path: Path) -> None:
+QUICK = ["own-tables", "own-model", "own-backbone"]
+OTHERS = ["tutorial", "own-pictures", "own-texts"]
+
+
+def test_every_notebook_is_run_here_or_by_make_slow() -> None:
+    import notebooks
+
+    assert sorted([*QUICK, *OTHERS]) == sorted(notebooks.PAGES)
+
+
+@pytest.mark.parametrize("names", [QUICK, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=" ".join)
+def test_the_notebooks_run(tmp_path: Path, names: list[str]) -> None:
     own = {name: str(tmp_path / name) for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR")}
     (work := tmp_path / "work").mkdir()
-    command = [sys.executable, str(ROOT / "experiments" / "notebooks.py"), "--run", str(work)]
+    command = [sys.executable, str(ROOT / "experiments" / "notebooks.py"), "--run", str(work), *names]
     ran = subprocess.run(command, env={**os.environ, **own}, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr

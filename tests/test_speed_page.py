@@ -137,6 +137,7 @@ def smoke(out: Path, *words: str) -> dict[str, Any]:
     return results
 
 
+@pytest.mark.slow
 def test_the_benchmark_runs_on_torch_alone(tmp_path: Path) -> None:
     results = smoke(tmp_path, "sides", "--only", "plain", "deepbass", "roofline")
     assert {"plain, cnn", "plain, resnet", "plain, mlp"} <= set(results["same_answers"]["sides"])

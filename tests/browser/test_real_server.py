@@ -177,6 +177,7 @@ def test_label_undo_reload_and_a_server_killed_in_the_midst(real: RealServed, vi
     assert ann.image() == seen[-1]
 
 
+@pytest.mark.slow  # as tests/browser/test_page.py and tests/web have it, each on its side of the contract
 def test_two_people_at_once_get_different_images_and_offline_answers_arrive_once(real: RealServed, visit: Open) -> None:
     ann, bob = visit(real, "Ann"), visit(real, "Bob")
     for one in (ann, bob):
@@ -197,6 +198,7 @@ def test_two_people_at_once_get_different_images_and_offline_answers_arrive_once
     assert Counter(act.annotator for act in real.written()) == {"Ann": 8, "Bob": 8}
 
 
+@pytest.mark.slow  # as tests/browser/test_ahead.py has it
 def test_images_taken_along_are_answered_while_the_server_is_gone(real: RealServed, visit: Open) -> None:
     ann = visit(real, "Ann")
     ann.forgive("Failed to load resource")
@@ -216,6 +218,7 @@ def test_images_taken_along_are_answered_while_the_server_is_gone(real: RealServ
     assert len(real.written()) == len(set(seen)) == 25
 
 
+@pytest.mark.slow  # as tests/browser/test_classes.py and tests/web/test_classes.py have it
 def test_classes_are_added_renamed_merged_and_removed_and_all_of_it_is_taken_back(
     real: RealServed, visit: Open
 ) -> None:
@@ -261,6 +264,7 @@ def test_classes_are_added_renamed_merged_and_removed_and_all_of_it_is_taken_bac
     assert labelled(real) == {name: before[name] for name in seen}
 
 
+@pytest.mark.slow  # as tests/web/test_server.py has it without a page, and tests/browser/test_views.py without a model
 def test_the_model_learns_its_guesses_are_corrected_and_everything_is_exported(
     real: RealServed, visit: Open, tmp_path: Path
 ) -> None:

@@ -29,10 +29,7 @@ from tests.bench.tiny import matrix, outcome, outcomes
 from tests.cluster.raylets import add_node, alive, children_of, raylets, until
 from tests.trainer.labelling import trainer_process, wait_for, world
 
-pytestmark = [
-    pytest.mark.skipif(not os.environ.get("DEEPBASS_CLUSTER"), reason="takes minutes: make slow runs it"),
-    pytest.mark.timeout(900),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 LONG = 40  # iterations
 ROOT = Path(__file__).parents[2]
 

@@ -37,6 +37,7 @@ from deepbass.learn.engine import REPLACED_BY
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from tests.cluster.raylets import add_node, raylets
+from tests.slow import SLOW
 
 CLASSES, SAMPLES = 4, 1200
 KINDS: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
@@ -47,12 +48,11 @@ KINDS: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
     "torch": ({"batch_size": 200, "infer_batch": 64}, (6,)),
 }
 Made = tuple[bytes, list[Any]]
-MANY = os.environ.get("DEEPBASS_CLUSTER") == "1"
 
 
 def drawn_moments() -> list[int]:
     """Draw after how many jobs a worker is killed: all over a story, which has some forty."""
-    return np.random.default_rng().integers(1, 40, 12).tolist() if MANY else [3]
+    return np.random.default_rng().integers(1, 40, 12).tolist() if SLOW else [3]
 
 
 class Normed(nn.Module):
@@ -148,7 +148,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Made]:
     return made
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind == "kernel" else [pytest.mark.slow]) for kind in KINDS]
+)
 def test_one_process_is_one_worker_is_three(
     single: Crew, crew: Crew, alone: Callable[..., Made], kind: str, tmp_path: Path
 ) -> None:
@@ -164,6 +166,7 @@ def test_one_process_is_one_worker_is_three(
         assert_same(made[0], alone(kind))
 
 
+@pytest.mark.slow
 def test_slabs_are_computed_and_reduced_by_workers(crew: Crew, alone: Callable[..., Made], tmp_path: Path) -> None:
     assert crew.gather(3) == 3
     with by(crew):
@@ -203,6 +206,7 @@ def test_a_worker_that_is_killed_changes_nothing(
     assert crew.log.lost == lost + 1
 
 
+@pytest.mark.slow
 def test_a_machine_that_dies_changes_nothing_and_one_that_joins_is_used(
     crew: Crew, several: Raylets, alone: Callable[..., Made], tmp_path: Path
 ) -> None:
@@ -267,7 +271,7 @@ def test_samples_that_a_worker_cannot_see_are_named(crew: Crew, tmp_path: Path) 
     assert crew.log.lost == lost  # none of them, for it
 
 
-@pytest.mark.skipif(not MANY, reason="a part of make slow: three workers have to be started again")
+@pytest.mark.slow  # three workers have to be started again
 def test_what_kills_one_worker_after_the_other_is_given_up(crew: Crew) -> None:
     """As a piece of work does that is too large for the memory of any."""
     nothing = ObjectStore(crew.log).ticket({})
@@ -280,7 +284,7 @@ def test_what_kills_one_worker_after_the_other_is_given_up(crew: Crew) -> None:
     assert crew.gather(1) >= 1  # others have come
 
 
-@pytest.mark.skipif(not MANY, reason="a part of make slow")
+@pytest.mark.slow
 def test_a_store_that_is_full_is_spilled(crew: Crew, alone: Callable[..., Made]) -> None:
     store = ObjectStore(crew.log)
     held = [store.ticket(np.full(60 * 2**20, number, dtype=np.uint8)) for number in range(3)]  # of 100 MB there are

@@ -30,6 +30,7 @@ from tests.bench.tiny import matrix, outcome, outcomes
 from tests.cluster.raylets import raylets
 from tests.runs.trained import make_pictures, on_pictures
 
+pytestmark = pytest.mark.slow
 LONG = 25  # iterations: long enough to be killed in the midst
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from contextlib import suppress
@@ -23,8 +22,7 @@ from tests.cluster.raylets import children_of, until
 from tests.runs.small_runs import SMALL, command, everything, run_words
 
 SETTINGS = {**SMALL, "pool": 600, "iterations": 6}
-MANY = os.environ.get("DEEPBASS_CLUSTER") == "1"
-KILLS = 5 if MANY else 1
+KILLS = 5
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +60,7 @@ def none_is_there(pids: list[int]) -> bool:
     return all(state == "Z" for state in states)
 
 
+@pytest.mark.slow
 def test_a_driver_that_is_killed_goes_on_elsewhere_to_the_same_bits(
     unbroken: dict[str, object], tmp_path: Path
 ) -> None:
@@ -79,6 +78,7 @@ def test_a_driver_that_is_killed_goes_on_elsewhere_to_the_same_bits(
     assert result.labels is not None
 
 
+@pytest.mark.slow
 def test_a_run_of_one_process_is_finished_by_a_cluster(unbroken: dict[str, object], tmp_path: Path) -> None:
     out, notes = tmp_path / "run", list[str]()
 
@@ -113,7 +113,7 @@ def test_what_means_nothing_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(not MANY, reason="a part of make slow")
+@pytest.mark.slow
 def test_classifiers_and_sessions_learn_the_same_on_a_cluster() -> None:
     X, y = load_digits(return_X_y=True)
     X, y = X[:700].reshape(-1, 8, 8).astype(np.float32) / 16, y[:700]

@@ -108,6 +108,7 @@ def test_texts_of_a_table_are_compared_on_the_same_features(tmp_path: Path) -> N
         assert record.labels == int(cell.tier)
 
 
+@pytest.mark.slow  # tests/bench/test_runner.py kills the same workers
 def test_killed_with_signal_9_and_run_again_equals_not_being_killed(tmp_path: Path) -> None:
     alone = Results.make(tmp_path / "alone", COMPARE)
     expected = [outcome(run_cell(cell, alone, finish=finish_method)) for cell in tiny().cells()]
