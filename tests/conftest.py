@@ -15,6 +15,8 @@ from tests.slow import SLOW
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["DEEPBASS_IMAGE_CACHE"] = "0"  # tests leave the user's cache alone; those of the cache have one of their own
 os.environ["DEEPBASS_FEATURE_CACHE"] = "0"
+# tests wait for its workers, which would let everybody else go first
+os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # A background job of a script ignores Ctrl-C, and so would all that it starts. It still does, by a handler: that
