@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from deepbass.bench import runner
 from deepbass.bench.cells import FAILED, FINISHED, STARTED, Cell, CellResult
 from deepbass.bench.results import Results
 from deepbass.bench.runner import Audience, run_matrix
@@ -23,6 +25,7 @@ from deepbass.core.errors import ConfigError, DataError, StoreError
 from deepbass.runs.lifecycle import Watch
 from deepbass.store.names import CHECKPOINTS_FOLDER, MATRIX_FILE, RUN_DB_FILE
 from deepbass.store.write_errors import now
+from tests.bench.here import Here
 from tests.bench.tiny import cell, matrix, outcome, outcomes
 
 LONG = 40  # iterations: long enough to be killed in the midst
@@ -55,11 +58,15 @@ def wait_for(happened: Callable[[], bool], process: subprocess.Popen[bytes]) -> 
         time.sleep(0.005)
 
 
-def begun(results: Results) -> bool:
-    """Tell whether some cell has done an iteration and is not finished."""
+def newest(results: Results, one: Cell) -> int:
+    """Tell the newest iteration that a cell has saved, -1 if there is none."""
+    return max((int(place.name) for place in (results.work(one) / CHECKPOINTS_FOLDER).glob("[0-9]*")), default=-1)
+
+
+def under_way(results: Results, beyond: int) -> bool:
+    """Tell whether some cell is beyond an iteration and is not finished."""
     return any(
-        any((results.work(one) / CHECKPOINTS_FOLDER).glob("00000[3-9]"))
-        and not ((record := results.read(one)) and record.finished)
+        newest(results, one) > beyond and not ((record := results.read(one)) and record.finished)
         for one in matrix(LONG)
     )
 
@@ -72,70 +79,53 @@ def group_is_gone(group: int) -> bool:
     return False
 
 
-def test_killed_with_signal_9_and_run_again_equals_not_being_killed(
-    results: Results, expected: list[dict[str, Any]]
+def test_killed_or_interrupted_and_run_again_equals_not_being_stopped(
+    results: Results, expected: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rng = random.Random(1)
-    for workers in (1, 2):
-        with start(results, workers) as process:
-            wait_for(lambda: begun(results), process)
-            time.sleep(rng.uniform(0, 0.3))
-            process.kill()
+    for number in (signal.SIGKILL, signal.SIGINT):
+        before = max(2, *(newest(results, one) for one in matrix(LONG)))
+        with start(results, 2) as process:
+            wait_for(partial(under_way, results, before), process)
+            if number == signal.SIGKILL:
+                with pytest.raises(StoreError, match=f"in use by process {process.pid}"):
+                    run_matrix(matrix(LONG), results)  # two commands do not work in one folder
+                time.sleep(random.Random(1).uniform(0, 0.3))
+                process.kill()
+            else:
+                os.killpg(process.pid, number)  # as a terminal does: to the command and its workers
         deadline = time.monotonic() + 30
         while not group_is_gone(process.pid):  # no worker outlives the command
             assert time.monotonic() < deadline
             time.sleep(0.05)
-    run_matrix(matrix(LONG), results, workers=2)
+        statuses = {record.status for record in results.records()}
+        assert STARTED in statuses
+        assert FAILED not in statuses
+    monkeypatch.setattr(runner, "LocalProcess", Here)
+    run_matrix(matrix(LONG), results)
     assert outcomes(results, matrix(LONG)) == expected
 
 
-def test_ctrl_c_ends_everything_and_the_same_call_goes_on(results: Results, expected: list[dict[str, Any]]) -> None:
-    with start(results, 2) as process:
-        wait_for(lambda: begun(results), process)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the command and its workers
-        process.wait()
-    assert group_is_gone(process.pid)
-    statuses = {record.status for record in results.records()}
-    assert STARTED in statuses
-    assert FAILED not in statuses
-    run_matrix(matrix(LONG), results, workers=2)
-    assert outcomes(results, matrix(LONG)) == expected
-
-
-def test_what_is_finished_is_not_run_again(results: Results) -> None:
-    cells = matrix()
-    run_cell(cells[0], results)
-    before = results.file(cells[0]).read_bytes()
-    ended: list[str] = []
-    progress = run_matrix(cells, results, audience=Audience(on_end=lambda one, record: ended.append(one.key)))
-    assert ended == [cells[1].key]
-    assert (progress.finished_before, progress.finished, progress.failed, progress.share) == (1, 1, 0, 1.0)
-    assert results.file(cells[0]).read_bytes() == before
-    again = run_matrix(cells, results)
-    assert (again.finished_before, again.finished) == (2, 0)
-
-
-def test_a_cell_that_fails_is_kept_with_its_reason_and_the_others_go_on(results: Results) -> None:
-    wrong, right = cell("wrong", initial=5_000), cell("right")
-    progress = run_matrix([wrong, right], results)
-    assert (progress.finished, progress.failed) == (1, 1)
-    failed, finished = results.read(wrong), results.read(right)
-    assert failed
-    assert finished
-    assert failed.status == FAILED
-    assert "initial = 5000" in str(failed.error)
-    assert finished.status == FINISHED
-    assert run_matrix([wrong, right], results).failed == 1  # tried again, no other way
-
-
-def test_cells_of_one_process_that_one_of_them_ended_are_taken_up_by_another(results: Results) -> None:
-    first, wrong, last = cell("first", iterations=1), cell("wrong", initial=5_000), cell("last", iterations=1)
+def test_what_is_finished_is_not_run_again_and_a_cell_that_fails_is_kept_with_its_reason_and_the_others_go_on(
+    results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those after it too that its process should have run."""
+    done, first, wrong, last = cells = [
+        cell(name, iterations=1, initial=5_000 if name == "wrong" else 8) for name in ("done", "first", "wrong", "last")
+    ]
+    run_cell(done, results)
+    before = results.file(done).read_bytes()
     ended: list[str] = []
     audience = Audience(on_end=lambda one, record: ended.append(f"{one.row} {record.status}"))
-    progress = run_matrix([first, wrong, last], results, audience=audience, together=lambda one: one.run)
-    assert (progress.finished, progress.failed, progress.share) == (2, 1, 1.0)
+    progress = run_matrix(cells, results, audience=audience, together=lambda one: one.run)
     assert ended == [f"first {FINISHED}", f"wrong {FAILED}", f"last {FINISHED}"]
-    assert results.read(wrong) is not None
+    assert (progress.finished_before, progress.finished, progress.failed, progress.share) == (1, 2, 1, 1.0)
+    assert results.file(done).read_bytes() == before
+    records = [results.read(one) for one in (first, wrong, last)]
+    assert [record and record.status for record in records] == [FINISHED, FAILED, FINISHED]
+    assert "initial = 5000" in str(records[1] and records[1].error)
+    monkeypatch.setattr(runner, "LocalProcess", Here)
+    again = run_matrix(cells, results)
+    assert (again.finished_before, again.finished, again.failed) == (3, 0, 1)  # tried again, no other way
 
 
 def test_a_worker_that_is_killed_is_a_failed_cell_and_is_tried_again(results: Results) -> None:
@@ -152,7 +142,7 @@ def test_a_worker_that_is_killed_is_a_failed_cell_and_is_tried_again(results: Re
     record = results.read(one)
     assert record
     assert "signal 9" in str(record.error)
-    assert run_matrix([one], results).finished == 1
+    assert run_cell(one, results).finished
 
 
 def test_cells_of_a_run_share_their_initial_model_and_it_changes_nothing(results: Results, tmp_path: Path) -> None:
@@ -208,14 +198,6 @@ def test_a_cell_taken_up_again_keeps_the_time_of_its_start(results: Results) -> 
     assert begun
     assert begun.status == STARTED
     assert run_cell(one, results).started_at == begun.started_at
-
-
-def test_two_commands_do_not_work_in_one_folder(results: Results) -> None:
-    with start(results, 1) as process:
-        wait_for(lambda: begun(results), process)
-        with pytest.raises(StoreError, match=f"in use by process {process.pid}"):
-            run_matrix(matrix(LONG), results)
-        process.kill()
 
 
 def test_no_workers_are_refused(results: Results) -> None:
