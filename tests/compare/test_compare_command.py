@@ -1,8 +1,10 @@
-"""deepbass compare as a user meets it: real processes and their exit codes."""
+"""deepbass compare as a user meets it: what it says, writes and ends with."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,10 @@ from typer.testing import CliRunner
 
 from deepbass.cli import app
 from deepbass.store.names import CELLS_FOLDER, WORK_FOLDER
+from tests.bench.here import WAYS
 from tests.runs.small_runs import command
-from tests.runs.warm import warm_call
 
+Call = Callable[[list[str]], subprocess.CompletedProcess[str]]
 QUICK = [
     f"--set={each}"
     for each in (
@@ -22,12 +25,13 @@ QUICK = [
 FEW = ["--methods", "commonest,logistic-regression,deepbass"]
 
 
-def test_digits_are_compared_once_reported_and_not_run_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("call", WAYS)
+def test_digits_are_compared_once_reported_and_not_run_again(call: Call, tmp_path: Path) -> None:
     out = tmp_path / "r"
     words = command(
         "compare", "digits", "--pool", 200, "--labels", "30,20,5000", "--runs", 1, *FEW, *QUICK, "--out", out, "--json"
     )
-    done = warm_call(words)
+    done = call(words)
     assert done.returncode == 0, done.stderr
     assert "digits-20/deepbass.00: " in done.stderr
     assert "5,000 labels are left out" in done.stderr
@@ -41,11 +45,11 @@ def test_digits_are_compared_once_reported_and_not_run_again(tmp_path: Path) -> 
     files = {file: file.read_bytes() for file in (out / CELLS_FOLDER).glob("*/*.json")}
     assert len(files) == 9
     assert not list((out / WORK_FOLDER).glob("*/*.0?"))  # a run that is finished is not kept
-    assert warm_call([*words, "--redo", "commonest"]).returncode == 0
+    assert call([*words, "--redo", "commonest"]).returncode == 0
     after = {file: file.read_bytes() for file in (out / CELLS_FOLDER).glob("*/*.json")}
     assert after.keys() == files.keys()
     assert {file.name for file in files if files[file] != after[file]} == {"commonest.00.json"}
-    shown = warm_call(command("report", out, "--figures", tmp_path / "figures", "--json"))
+    shown = call(command("report", out, "--figures", tmp_path / "figures", "--json"))
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout)["tables"] == told["tables"]
 
