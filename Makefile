@@ -92,7 +92,7 @@ slow: $(READY)
 	DEEPBASS_MALFORMED=20000 $(BIN)/pytest tests/web/test_malformed.py --timeout 3600
 	DEEPBASS_KILLS=300 $(BIN)/pytest tests/web/test_server_kill.py tests/store/test_crashes.py tests/label/test_journal_kill.py --timeout 3600
 	DEEPBASS_SEEDS=10 $(BIN)/pytest tests/laws/test_kill.py tests/laws/test_trainer_kill.py --timeout 3600
-	DEEPBASS_SLOW=1 $(BIN)/pytest tests/cluster --timeout 3600
+	DEEPBASS_SLOW=1 $(BIN)/pytest tests/cluster tests/test_estimator.py --timeout 3600
 	DEEPBASS_SLOW=1 $(BIN)/pytest -m slow --ignore tests/cluster --timeout 3600
 	$(BIN)/deepbass reproduce toy --tier full --workers 2 --out results/paper
 	$(BIN)/deepbass reproduce all --workers 2 --out results/paper

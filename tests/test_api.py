@@ -212,7 +212,7 @@ def test_an_oracle_is_asked_about_rows_of_what_was_passed_in(tmp_path: Path, kin
         "object": Person(),
         "names": lambda rows: [str(label) for label in answer(rows)],
     }
-    tiny = {**TINY, "pool": None}
+    tiny = {**TINY, "pool": None, "model": "mlp", "iterations": 2}
     result = deepbass.run(X, known, oracle=who[kind], out=tmp_path / "run", **tiny)
     labels = result.labels
     assert len(labels) == 90
@@ -232,7 +232,9 @@ def test_rules_and_guesses_speak_of_rows_of_what_was_passed_in(tmp_path: Path) -
         seen.extend(askable.tolist())
         return askable[-1:]
 
-    result = deepbass.run(X, y, acquire=rule, admit="all-data", out=tmp_path / "run", **{**TINY, "pool": None})
+    result = deepbass.run(
+        X, y, acquire=rule, admit="all-data", model="mlp", out=tmp_path / "run", **{**TINY, "pool": None}
+    )
     held = np.flatnonzero((result.labels.answer == -1) & (result.labels.guess == -1))
     assert len(held) == 18
     assert not set(held.tolist()) & set(seen)

@@ -63,8 +63,8 @@ def test_a_model_without_dropout_gets_it_in_one_word(tmp_path: Path) -> None:
 
 
 def test_sparse_samples_are_taken_and_what_is_too_large_is_told_how_to_shrink(tmp_path: Path) -> None:
-    result = deepbass.run(scipy.sparse.csr_array(X), Y, out=tmp_path / "sparse", **TINY)
-    same = deepbass.run(X, Y, out=tmp_path / "dense", **TINY)
+    result = deepbass.run(scipy.sparse.csr_array(X), Y, model="mlp", out=tmp_path / "sparse", **TINY)
+    same = deepbass.run(X, Y, model="mlp", out=tmp_path / "dense", **TINY)
     assert result.history == same.history
     huge = scipy.sparse.csr_array((100_000, 50_000), dtype=np.float32)
     with pytest.raises(DeepBassError, match=r"18\.6 GB.*TruncatedSVD"):
@@ -77,7 +77,7 @@ def test_floats_that_look_like_unscaled_pixels_are_mentioned(tmp_path: Path) -> 
     with pytest.warns(UserWarning, match="from 0 to 255, which look like pixels that were not scaled"):
         deepbass.run(pixels, Y, features="pixels", out=tmp_path / "images", **TINY)
     with pytest.warns(UserWarning, match="divide them by 255"):
-        deepbass.run(pixels.reshape(40, 64), Y, out=tmp_path / "flat", **TINY)
+        deepbass.run(pixels.reshape(40, 64), Y, model="mlp", out=tmp_path / "flat", **TINY)
     scaled: list[Any] = [pixels / 255, pixels.astype(np.uint8)]
     for number, fine in enumerate(scaled):
         with warnings.catch_warnings():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import re
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ from deepbass.core.labels import Ids, Labels
 from deepbass.core.samples import Samples
 from deepbass.core.stop import History
 from deepbass.store.names import RUN_FILE
-from tests.runs.small_runs import call, everything, run_words
+from tests.runs.small_runs import everything, run_words
 
 PAGE = Path(__file__).parents[1] / "docs" / "own-parts.md"
 TINY: dict[str, Any] = {
@@ -79,10 +79,12 @@ def test_a_policy_of_another_package_is_named_on_the_command_line_and_named_agai
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_the_example(tmp_path / "site")
-    out, path = tmp_path / "run", os.environ.get("PYTHONPATH", "")
-    there = {**os.environ, "PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{path}"}
-    done = call(run_words("toy", out, **{**TINY, "acquire": "evenly"}), env=there)
-    assert done.returncode == 0, done.stderr
+    out = tmp_path / "run"
+    with monkeypatch.context() as there:
+        there.syspath_prepend(str(tmp_path / "site"))
+        code, said = invoke(*run_words("toy", out, **{**TINY, "acquire": "evenly"})[3:])
+        assert code == 0, said
+    del sys.modules["deepbass_evenly"]
     assert config_of(out)["acquire"] == "deepbass_evenly:evenly"
     before = everything(out)
 
@@ -158,7 +160,8 @@ def test_rules_of_ones_own_are_heeded_by_run_classifier_and_session(tmp_path: Pa
     def enough(history: History) -> str | None:
         return "enough" if history[-1]["known"] >= 12 else None
 
-    ran = deepbass.run(X, y, start=first_ones, acquire="none", out=tmp_path / "run", **{**TINY, "pool": None})
+    tiny = {**TINY, "pool": None, "model": "mlp"}
+    ran = deepbass.run(X, y, start=first_ones, acquire="none", out=tmp_path / "run", **tiny)
     held_out = 60 - 48
     assert ran.labels.known.max() <= 6 + held_out  # the first of the rows that are not held out
     assert config_of(tmp_path / "run")["start"] == OWN

@@ -46,7 +46,7 @@ def test_a_few_answers_are_enough_and_each_row_is_asked_for_once() -> None:
 
 
 def test_questions_wait_until_they_are_taught_and_none_takes_a_label_back() -> None:
-    session = Session(X)
+    session = Session(X, model="mlp", **NETWORK)
     rows = session.ask(4)
     np.testing.assert_array_equal(np.sort(session.waiting), np.sort(rows))
     session.teach(rows[:3], NAMES[TRUTH[rows[:3]]])
@@ -103,7 +103,7 @@ def test_a_session_that_was_saved_goes_on_as_if_it_had_not_been(tmp_path: Path, 
 
 
 def test_rows_are_added_at_the_end(tmp_path: Path) -> None:
-    session = taught()
+    session = taught(model="mlp", **NETWORK)
     session.save(tmp_path / "kept")
     more = X[:10] + 0.01
     np.testing.assert_array_equal(session.append(more), np.arange(90, 100))

@@ -15,6 +15,7 @@ from deepbass.core.errors import ConfigError
 Y = np.arange(60) % 2
 X = (np.eye(3)[Y] * 2 + np.random.default_rng(0).normal(size=(60, 3)) / 2).astype(np.float32)
 TINY: dict[str, Any] = {
+    "model": "mlp",
     "initial": 6,
     "iterations": 6,
     "initial_epochs": 1,
@@ -53,8 +54,9 @@ def test_a_run_tells_all_that_happens_and_stops_when_it_is_told(tmp_path: Path) 
 
 def test_a_classifier_tells_the_same() -> None:
     diary = Diary(1)
+    settings = {"ask_count": 2, "ask_every": 1, "initial_epochs": 1, "passes_pool": 2, "passes_known": 2}
     model = deepbass.DeepBASSClassifier(
-        callbacks=diary, oracle=Y, budget=20, iterations=4, settings={"ask_count": 2}, random_state=0
+        model="mlp", callbacks=diary, oracle=Y, budget=20, iterations=4, settings=settings, random_state=0
     )
     model.fit(X, np.where(np.arange(60) < 8, Y, -1))
     assert diary.heard == [4, (0, 8), (1, 10), "enough"]

@@ -122,7 +122,8 @@ def _blobs() -> tuple[Any, Any]:
 
 def test_killed_and_resumed_a_run_stops_at_the_same_place(tmp_path: Path) -> None:
     X, y = _blobs()
-    settings: dict[str, Any] = {"budget": 200, "ask_count": 25, "admit": "none", "stop": "settled", "device": "cpu"}
+    settings: dict[str, Any] = {"budget": 200, "ask_count": 25, "ask_every": 1, "admit": "none", "stop": "settled"}
+    settings |= {"model": "mlp", "initial_epochs": 30, "passes_pool": 3, "passes_known": 3, "device": "cpu"}
     whole = deepbass.run(X, y, out=tmp_path / "whole", **settings)
     assert whole.ended is not None and whole.ended.startswith("predictions have settled")
     done = len(whole.history) - 1

@@ -71,8 +71,8 @@ def test_a_dataset_is_the_array_of_its_items_and_nothing_is_read_ahead() -> None
 )
 def test_a_run_on_a_dataset_is_the_run_on_its_arrays(tmp_path: Path, dataset: Any) -> None:
     assert labels_of_dataset(dataset) == Y.tolist()
-    of_items = deepbass.run(dataset, out=tmp_path / "items", **TINY)
-    of_arrays = deepbass.run(X, Y, out=tmp_path / "arrays", **TINY)
+    of_items = deepbass.run(dataset, model="mlp", out=tmp_path / "items", **TINY)
+    of_arrays = deepbass.run(X, Y, model="mlp", out=tmp_path / "arrays", **TINY)
     assert of_items.history == of_arrays.history
 
 

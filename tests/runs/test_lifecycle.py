@@ -68,7 +68,7 @@ def test_an_unknown_label_is_unknown_even_to_the_simulated_oracle(tmp_path: Path
     X, y = blobs()
     hidden = np.flatnonzero(np.arange(150) % 2)
     y[hidden] = -1
-    settings = {**SMALL, "ask_count": 30, "acquire": "max-entropy", "initial": 6}
+    settings = {**SMALL, "ask_count": 30, "acquire": "max-entropy", "initial": 6, "model": "mlp"}
     result = deepbass.run(X, y, out=tmp_path / "run", **settings)
     with RunDir.open(tmp_path / "run", lock=False) as run:
         asked = {row.sample for row in run.events.questions()}
@@ -93,7 +93,7 @@ def test_an_oracle_may_answer_late_and_the_loop_goes_on(tmp_path: Path) -> None:
             return Answers(np.array(due, dtype=np.int64), y[due])
 
     late = Late()
-    result = deepbass.run(X, y, oracle=late, out=tmp_path / "run", **SMALL)
+    result = deepbass.run(X, y, oracle=late, out=tmp_path / "run", **{**SMALL, "model": "mlp"})
     assert len(late.given) >= 6
     assert set(late.given) <= set(result.labels.known)
     with RunDir.open(tmp_path / "run", lock=False) as run:

@@ -46,9 +46,9 @@ def test_a_budget_below_the_number_of_classes_is_spent_and_what_was_met_is_learn
 
 
 def test_a_pool_smaller_than_the_budget_is_asked_about_to_the_last(tmp_path: Path, pictures: bool) -> None:
-    X, y = samples(pictures, 24)
+    X, y = samples(pictures, 12)
     result = run(tmp_path, pictures, X, y, X_val=X, y_val=y, budget=1000)
-    assert len(result.labels.known) == 24
+    assert len(result.labels.known) == 12
     assert result.ended is not None
 
 

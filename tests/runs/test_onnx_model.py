@@ -55,7 +55,7 @@ def test_columns_that_are_seen_by_nearness_predict_alike_everywhere(tmp_path: Pa
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3)).astype(np.float32)
     y = np.linalg.norm(X, axis=1) > 1.5
-    run = deepbass.run(X, y, out=tmp_path / "run", budget=60, initial=40, ask_count=20, seed=0)
+    run = deepbass.run(X, y, out=tmp_path / "run", budget=60, initial=60, iterations=1, seed=0)
     predictor, out = Predictor.load(run.path, passes=0), tmp_path / "model.onnx"
     with torch.no_grad():
         trained = run.model(torch.from_numpy(X)).softmax(1).numpy()

@@ -14,8 +14,8 @@ from tests.runs.trained import make_rows
 
 
 def test_it_is_said_by_the_run_its_numbers_and_its_report(tmp_path: Path) -> None:
-    table = make_rows(tmp_path / "rows.csv", 120)
-    result = deepbass.run(str(table), target="fits", out=tmp_path / "run", budget=30)
+    table = make_rows(tmp_path / "rows.csv", 80)
+    result = deepbass.run(str(table), target="fits", out=tmp_path / "run", budget=20)
     same, at_random, evidence = result.worth
     final = result.history[-1]
     assert final["plain_accuracy"] is not None
