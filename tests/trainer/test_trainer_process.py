@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from deepbass.core.errors import DeepBassError
 from deepbass.store.rundir import RunDir
+from tests.runs.warm import warm, warm_call
 from tests.trainer.labelling import QUICK, World, trainer_process, trainer_words, wait_for, world
 
 
@@ -33,22 +33,19 @@ def test_it_ends_at_once_when_its_standard_input_does(here: World) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_asked_to_end_it_finishes_the_write(here: World, number: signal.Signals) -> None:
     here.begin()
-    with trainer_process(here.project) as process:
-        wait_for(process, lambda what: what.get("committed", -1) >= 2)
+    with warm(trainer_words(here.project.path)) as process:
+        assert any(json.loads(line).get("committed", -1) >= 2 for line in process.lines())
         process.send_signal(number)
-        assert process.wait(30) == 130
-        assert process.stderr is not None
-        assert "Traceback" not in process.stderr.read()
+        done = process.done()
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
     assert here.newest().iteration >= 2
 
 
 def ended(here: World, *options: str) -> tuple[int, list[dict[str, Any]], str]:
     """Let a trainer run to an end that it finds by itself."""
-    with trainer_process(here.project, *options) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        said = [json.loads(line) for line in process.stdout]
-        return process.wait(60), said, process.stderr.read()
+    done = warm_call(trainer_words(here.project.path, *options))
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
 
 def test_a_source_that_cannot_be_read_is_said_and_ends_with_code_2(here: World) -> None:
@@ -71,11 +68,9 @@ def test_training_that_diverged_is_said_and_never_saved(tmp_path: Path) -> None:
 
 
 def test_no_project_is_said_and_ends_with_code_2(tmp_path: Path) -> None:
-    words = trainer_words(tmp_path / "nothing")
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert "nothing" in json.loads(process.stdout.readline())["error"]
-        assert process.wait(30) == 2
+    done = warm_call(trainer_words(tmp_path / "nothing"))
+    assert done.returncode == 2
+    assert "nothing" in json.loads(done.stdout)["error"]
 
 
 def test_an_error_that_nobody_thought_of_keeps_its_traceback_and_ends_with_code_1(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from deepbass.store.names import PROJECT_DB_FILE, WEB_KEY_FILE
 from deepbass.web.server import Address, check_address, check_people, listen
 from tests.label.projects import make_images
 from tests.runs.small_runs import call, command
+from tests.runs.warm import warm_call
 from tests.web.served import CHANGE, add_person, label, served, small_project
 
 QUICK = {"model": "cnn", "initial_epochs": 2, "passes_pool": 2, "passes_known": 2, "device": "cpu"}
@@ -154,7 +155,9 @@ def test_labels_train_a_model_and_a_killed_trainer_is_started_again(tmp_path: Pa
     assert not alive(trainer)
     with Journal.open(tmp_path / "project" / PROJECT_DB_FILE, "ro") as journal:
         assert len(journal.acts()) == 24
-    done = call(command("export", tmp_path / "project", "--format", "csv", "--out", tmp_path / "out.csv", "--json"))
+    done = warm_call(
+        command("export", tmp_path / "project", "--format", "csv", "--out", tmp_path / "out.csv", "--json")
+    )
     assert json.loads(done.stdout)["labels"] == 24, done.stderr
 
 
@@ -219,10 +222,10 @@ def test_over_tls_cookies_are_secure_and_people_log_in(tmp_path: Path) -> None:
 
 def test_other_machines_are_not_let_in_by_accident(tmp_path: Path) -> None:
     project = small_project(tmp_path)
-    done = call(command("label", project.path, "--host", "0.0.0.0", "--no-browser"))
+    done = warm_call(command("label", project.path, "--host", "0.0.0.0", "--no-browser"))
     assert done.returncode == 2
     assert "--certfile" in done.stderr
-    done = call(command("label", project.path, "--host", "0.0.0.0", "--insecure-http", "--no-browser"))
+    done = warm_call(command("label", project.path, "--host", "0.0.0.0", "--insecure-http", "--no-browser"))
     assert done.returncode == 2
     assert f"deepbass people add {project.path}" in done.stderr
 
@@ -231,7 +234,7 @@ def test_a_port_that_was_asked_for_and_is_in_use_is_an_error(tmp_path: Path) -> 
     project = small_project(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = call(command("label", project.path, "--port", port, "--no-browser", "--json"))
+        done = warm_call(command("label", project.path, "--port", port, "--no-browser", "--json"))
     assert done.returncode == 2
     assert f"Port {port}" in json.loads(done.stdout)["error"]
 
