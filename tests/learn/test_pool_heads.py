@@ -60,10 +60,10 @@ def right(learner: HeadLearner, X: np.ndarray, y: np.ndarray) -> tuple[float, fl
 
 def test_where_classes_are_clouds_the_pool_is_believed_and_helps() -> None:
     X, y = clustered(1200, 6)
-    results = [right(learned(X, y, 15, seed=seed), X, y) for seed in range(4)]
-    with_pool, plain = np.mean(results, axis=0)
+    learners = [learned(X, y, 15, seed=seed) for seed in range(4)]
+    with_pool, plain = np.mean([right(learner, X, y) for learner in learners], axis=0)
     assert with_pool > plain + 0.05
-    assert said_of(learned(X, y, 15)).weight > 0.5
+    assert said_of(learners[0]).weight > 0.5
 
 
 def test_where_the_pool_misleads_it_is_not_believed() -> None:
