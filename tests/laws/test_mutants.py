@@ -17,7 +17,7 @@ from tests.laws.data_files import DATA_FILES, Kind
 from tests.laws.mutate import mutate
 from tests.laws.stored_files import STORED_FILES, make_finished
 
-MUTANTS = int(os.environ.get("DEEPBASS_MUTANTS", "1000"))  # of all kinds together
+MUTANTS = int(os.environ.get("DEEPBASS_MUTANTS", "300"))  # of all kinds together
 SECONDS = 10.0  # of computing that one file may take
 BYTES = 1 << 30  # that the memory in use may grow by
 

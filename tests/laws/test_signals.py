@@ -33,7 +33,7 @@ SERVER = ROOT / "tests" / "web" / "server_process.py"
 
 def test_a_run_in_the_background_goes_on_after_ctrl_c_and_ends_in_order_when_asked_to(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    words = in_the_background(*run_words("digits", out, iterations=500)[1:])
+    words = in_the_background(*run_words("toy", out, iterations=500)[1:])
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         for number in (signal.SIGINT, signal.SIGTERM):
             before = newest(out)

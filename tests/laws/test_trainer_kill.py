@@ -23,10 +23,10 @@ def test_killed_and_started_again_it_takes_up_all_labels_and_every_commit_is_who
     rng = random.Random(seed)
     with world(tmp_path, config={**TAUGHT, "initial_epochs": 3}) as here:
         here.begin()
-        for round_ in range(6):
+        for round_ in range(3):
             open_ = [item for class_ in range(3) for item in here.first(class_, 99)]
             here.label(*rng.sample(open_, 2))
-            if round_ == 3:
+            if round_ == 2:
                 here.journal.add_class("bottom", "ann")
             with warm(trainer_words(here.project.path)) as process:
                 if rng.random() < 0.3:  # about the beginning, while a model may be half made

@@ -26,7 +26,7 @@ from deepbass.label.project import Project
 from deepbass.web.auth import Sessions
 from tests.web.served import CHANGE, small_project
 
-KILLS = int(os.environ.get("DEEPBASS_KILLS", "12"))
+KILLS = int(os.environ.get("DEEPBASS_KILLS", "6"))
 PEOPLE = 4
 ITEMS = 1000
 SERVER = Path(__file__).with_name("server_process.py")
