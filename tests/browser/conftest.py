@@ -6,6 +6,7 @@ Tests know `Served` and `Visit` only, so that they hold for every server that ke
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -160,9 +161,9 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    """Start servers, as many as a test wants: serve(classes=[...], count=40, iteration=3, people=(...), ...)."""
+@contextmanager
+def serving() -> Iterator[Serve]:
+    """Start servers, as many as one wants."""
     running: list[Running] = []
 
     def start(**made: Any) -> Served:
@@ -174,9 +175,9 @@ def serve() -> Iterator[Serve]:
         one.close()
 
 
-@pytest.fixture
-def visit(browser: Browser, serve: Serve) -> Iterator[Open]:
-    """Open the page: visit(served, "ann", width=...). At the end nothing may have gone wrong on any of them."""
+@contextmanager
+def visiting(browser: Browser) -> Iterator[Open]:
+    """Open pages. At the end nothing may have gone wrong on any of them."""
     visits: list[Visit] = []
 
     def open_page(served: Served, person: str = "ann", enter: bool = True, **options: Any) -> Visit:
@@ -191,3 +192,17 @@ def visit(browser: Browser, serve: Serve) -> Iterator[Open]:
         one.context.close()
     for one in visits:
         one.check()
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Start servers, as many as a test wants: serve(classes=[...], count=40, iteration=3, people=(...), ...)."""
+    with serving() as start:
+        yield start
+
+
+@pytest.fixture
+def visit(browser: Browser, serve: Serve) -> Iterator[Open]:
+    """Open the page: visit(served, "ann", width=...)."""
+    with visiting(browser) as open_page:
+        yield open_page

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
-from .conftest import Open, Serve, Visit
+from .conftest import Visit, serving, visiting
 
 THIN = "\u202f"
 
 
-@pytest.fixture
-def ann(serve: Serve, visit: Open) -> Visit:
-    """Open a page, for the modules that it brings."""
-    return visit(serve())
+@pytest.fixture(scope="module")
+def ann(browser: Browser) -> Iterator[Visit]:
+    """Open one page for all, for the modules that it brings: what it shows is nothing to them."""
+    with serving() as serve, visiting(browser) as visit:
+        yield visit(serve())
 
 
 def call(visit: Visit, module: str, function: str, *arguments: Any) -> Any:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -38,7 +40,16 @@ TAUGHT: dict[str, Any] = {"initial_epochs": 8, "shown": 100, "guesses": 60, "dev
 def picture_folder(folder: Path, count: int = 150, broken: tuple[str, ...] = ()) -> Path:
     """Save images of 16 x 16 pixels, easily told apart, whose names say nothing; some cannot be read."""
     folder.mkdir(parents=True)
-    rng = np.random.default_rng(0)
+    for number, picture in enumerate(_pictures(count)):
+        (folder / f"{number:03}.png").write_bytes(picture)
+    for name in broken:
+        (folder / name).write_bytes(b"I am a picture")
+    return folder
+
+
+@cache
+def _pictures(count: int) -> list[bytes]:
+    rng, pictures = np.random.default_rng(0), []
     for number in range(count):
         pixels = rng.integers(0, 120, (16, 16), dtype=np.uint8)
         match truth(number):
@@ -48,10 +59,9 @@ def picture_folder(folder: Path, count: int = 150, broken: tuple[str, ...] = ())
                 pixels[:, -6:] += 120
             case 2:
                 pixels[:6, :] += 120
-        Image.fromarray(pixels).save(folder / f"{number:03}.png")
-    for name in broken:
-        (folder / name).write_bytes(b"I am a picture")
-    return folder
+        Image.fromarray(pixels).save(encoded := BytesIO(), "PNG")
+        pictures.append(encoded.getvalue())
+    return pictures
 
 
 def truth(number: int) -> int:

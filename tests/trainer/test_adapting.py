@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,8 @@ import pytest
 import safetensors.numpy
 
 from deepbass.label.class_list import ClassChange
+from deepbass.label.journal import Journal
+from deepbass.label.project import Project
 from deepbass.label.ranking import Ranking
 from deepbass.store.names import LEARNER_FILE
 from deepbass.store.rundir import RunDir
@@ -20,13 +24,20 @@ from tests.trainer.labelling import QUICK, TAUGHT, Enough, World, truth, world
 TRAINED = 4  # iterations
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path) as made:
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a project with a model, which tests may copy."""
+    with world(tmp_path_factory.mktemp("trained")) as made:
         made.begin(each=8)
         made.train(lambda iteration: iteration >= TRAINED)
-        made.said.clear()
-        yield made
+        return made.project.path
+
+
+@pytest.fixture
+def here(trained: Path, tmp_path: Path) -> Iterator[World]:
+    project = Project.open(shutil.copytree(trained, tmp_path / "project"))
+    with closing(Journal.open(project.labels_db, mode="rw")) as journal:
+        yield World(project, journal)
 
 
 def right(ranking: Ranking, here: World, by: dict[int, int] | None = None) -> float:

@@ -330,6 +330,7 @@ def test_a_trainer_that_is_started_again_goes_on_from_the_last_commit(here: Worl
     assert np.array_equal(here.ranking().snapshots, before.snapshots)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_trainer_that_idled_idles_again_when_it_is_started_again(here: World) -> None:
     here.begin()
     here.act(here.first(0, 9)[-1], "veto", 1, "guesses")

@@ -21,7 +21,7 @@ from deepbass.label.project import Project
 from deepbass.web.server import Address, Ready, listen, serve
 from tests.label.projects import make_images, make_project
 
-IDLE = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+IDLE = [sys.executable, "-I", "-S", "-c", "import sys; sys.stdin.read()"]  # which starts at once
 CHANGE = {"X-Deepbass": "1"}
 
 _uids = count()
