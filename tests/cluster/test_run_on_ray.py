@@ -78,7 +78,6 @@ def test_a_driver_that_is_killed_goes_on_elsewhere_to_the_same_bits(
     assert result.labels is not None
 
 
-@pytest.mark.slow
 def test_a_run_of_one_process_is_finished_by_a_cluster(unbroken: dict[str, object], tmp_path: Path) -> None:
     out, notes = tmp_path / "run", list[str]()
 
