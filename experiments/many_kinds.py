@@ -124,7 +124,8 @@ def learned(
         found[name] = _right(learner.probabilities(judge), y_judge)
         found[f"{name}: weight"] = round(evidence.weight, 2)
         if not evidence.weight:  # a higher bar changes nothing
-            return found | dict.fromkeys(BARS, found["alone"]) | {f"{each}: weight": 0.0 for each in BARS}
+            left = {f"{bar}{part}": value for bar in BARS for part, value in (("", found["alone"]), (": weight", 0.0))}
+            return left | found
     return found
 
 
