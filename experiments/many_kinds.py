@@ -14,7 +14,7 @@ again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -135,34 +135,37 @@ def _right(probs: NDArray[np.floating], classes: NDArray[np.int64]) -> float:
 
 def table(found: dict[str, Any]) -> str:
     """Lay out what typical labels add to plain learning, and the pool to the same labels; means over seeds."""
+    counts = "/".join(map(str, LABELS))
     lines = [
-        "| data | labels | plain | typical labels | pool | pool, if proven | runs harmed | pools |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        f"| data | plain, % ({counts} labels) | typical labels | pool | pool, if proven | harmed | pools |",
+        "|---|---|---|---|---|---|---:|",
     ]
     for name, runs in found.items():
-        for count in map(str, LABELS):
-            rows = [run[count] for run in runs.values() if count in run]
-            if rows:
-                lines.append(f"| {name} | {count} | {' | '.join(_cells(rows))} | {len(rows)} |")
+        told = [count for count in map(str, LABELS) if all(count in run for run in runs.values())]
+        rows = [[run[count] for run in runs.values()] for count in told]
+        lines.append(f"| {name} | {' | '.join(_cells(rows))} | {len(runs)} |")
     return "\n".join(lines)
 
 
-def _cells(rows: list[dict[str, dict[str, float]]]) -> list[str]:
-    plain, chosen = (np.array([row[how]["alone"] for row in rows]) for how in ("random", "typical"))
-    both = [labels for row in rows for labels in row.values()]
-    pool, proven = (np.array([labels[bar] - labels["alone"] for labels in both]) for bar in BARS)
+def _cells(rows: list[list[dict[str, dict[str, float]]]]) -> list[str]:
+    """Lay out one kind of data, given runs for each number of labels."""
+    plain, chosen = ([np.mean([run[how]["alone"] for run in runs]) for runs in rows] for how in ("random", "typical"))
+    pool, proven = (
+        [np.array([each[bar] - each["alone"] for run in runs for each in run.values()]) for runs in rows]
+        for bar in BARS
+    )
+    harmed = [f"{sum(int((gains < 0).sum()) for gains in each)}" for each in (pool, proven)]
     return [
-        f"{plain.mean():.1f}",
-        _with_error(chosen - plain),
-        _with_error(pool),
-        _with_error(proven),
-        f"{(pool < 0).sum()} → {(proven < 0).sum()} of {len(both)}",
+        " / ".join(f"{value:.1f}" for value in plain),
+        _gains([one - other for one, other in zip(chosen, plain, strict=True)]),
+        _gains([gains.mean() for gains in pool]),
+        _gains([gains.mean() for gains in proven]),
+        f"{' → '.join(harmed)} of {sum(map(len, pool))}",
     ]
 
 
-def _with_error(gains: NDArray[np.floating]) -> str:
-    error = f" ± {gains.std(ddof=1) / np.sqrt(len(gains)):.1f}" if len(gains) > 1 else ""
-    return f"{gains.mean():+.1f}{error}"
+def _gains(values: Sequence[np.floating]) -> str:
+    return " / ".join(f"{value:+.1f}" for value in values)
 
 
 if __name__ == "__main__":
