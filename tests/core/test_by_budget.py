@@ -22,8 +22,10 @@ def believing(margins: np.ndarray) -> Belief:
     return total.belief(np.arange(len(margins)))
 
 
-def asked(points: np.ndarray, labels: Labels, margins: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
-    policy = by_budget(Places(Pool(points, "train"), 0))
+def asked(
+    points: np.ndarray, labels: Labels, margins: np.ndarray, count: int, seed: int = 0, *, copies_differ: bool = False
+) -> np.ndarray:
+    policy = by_budget(Places(Pool(points, "train"), 0), copies_differ=copies_differ)
     return policy.about(labels)(believing(margins), labels.askable, count, np.random.default_rng(seed))
 
 
@@ -91,6 +93,25 @@ def test_of_samples_that_are_there_three_times_each_is_asked_for_once(labels_kno
         labels = labels.wanted(chosen)
     assert seen == set(range(50))  # all of them in the end, and then nothing is left to ask for
     assert len(asked(points, labels, margins, 5)) == 0
+
+
+def test_copies_of_rows_are_asked_for_when_every_row_was_and_not_before() -> None:
+    single, _ = blobs([4, 4])
+    points = np.concatenate([single, single, single])
+    labels, margins = known(24, np.arange(2)), np.random.default_rng(0).random(24)
+    first = asked(points, labels, margins, 5, copies_differ=True)
+    assert len({int(id_) % 8 for id_ in first} | {0, 1}) == 7  # one is left
+    labels = labels.wanted(first)
+    then = asked(points, labels, margins, 5, copies_differ=True)
+    assert {int(id_) % 8 for id_ in (*first, *then)} | {0, 1} == set(range(8))
+    assert len({*then.tolist()} - {*first.tolist(), 0, 1}) == 5
+    labels = labels.wanted(then)
+    assert len(asked(points, labels, margins, 50, copies_differ=True)) == 24 - 12
+    rows, features = Config(acquire=BY_BUDGET, features="table"), Config(acquire=BY_BUDGET, features="words")
+    for config, copies in ((rows, 5), (features, 0)):
+        policy = acquisition(config, Pool(np.concatenate([single[:2]] * 12), "train"))
+        found = policy.about(known(24, np.arange(2)))
+        assert len(found(believing(margins), np.arange(2, 24), 5, np.random.default_rng(0))) == copies
 
 
 def test_what_is_chosen_is_distinct_askable_and_decided_by_the_seed() -> None:

@@ -3,7 +3,9 @@
 The most doubtful samples of a model that knows next to nothing are outliers; with some labels of every class its doubts
 begin to mean something. Where classes overlap, they never mean much: what is in doubt there is what nobody could tell,
 so the less sure the model is of the pool, the more typical samples are asked for. Copies of one another, or of what
-was asked before, are never asked for. One in ten questions is put at random, more while a class was hardly ever met.
+was asked before, are never asked for, but rows of a table: the same numbers may stand for several classes, so once all
+different rows were asked for, copies of them are drawn by lot. One in ten questions is put at random, more while a
+class was hardly ever met.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ _SURE = (0.7, 0.9)  # of the pool, on average: below the first only typical samp
 _MET = 2  # labels of a class that has been met
 
 
-def by_budget(places: Places) -> Acquire:
-    """Make the policy for a pool."""
+def by_budget(places: Places, *, copies_differ: bool = False) -> Acquire:
+    """Make the policy for a pool; where copies may be of different classes, they are asked for when all else was."""
 
     def given(labels: Labels) -> Acquisition:
         def choose(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
@@ -46,7 +48,11 @@ def by_budget(places: Places) -> Acquire:
             if wanted := min(int(np.floor(share * left + rng.random())), left, MOST_AT_A_TIME):
                 common = more_typical(places, np.union1d(taken, fair), others, wanted, rng)
             rest = doubtful(belief, np.setdiff1d(others, common), left - len(common), rng)
-            return mixed(fair, np.concatenate([common, rest]), rng)
+            chosen = mixed(fair, np.concatenate([common, rest]), rng)
+            if not copies_differ or len(chosen) == count:
+                return chosen
+            copies = at_random(belief, np.setdiff1d(askable, chosen), count - len(chosen), rng)
+            return np.concatenate([chosen, copies])
 
         return choose
 
@@ -58,6 +64,7 @@ PLACED: dict[str, Callable[[Places], Acquire]] = {  # policies that go by where 
     "batch-bald": batch_bald,
     "badge": badge,
 }
+_OF_ROWS = ("auto", "pixels", "table")  # what one dimension is columns of a table with
 
 
 def fair_share(labels: Labels) -> float:
@@ -87,7 +94,10 @@ def acquisition(config: Config, samples: Samples | None) -> Acquire:
         return ACQUIRE[config.acquire](config.quantile)
     if samples is None:
         raise ConfigError(f"acquire = {config.acquire} goes by where samples lie: give the pool, too.")
-    return PLACED[config.acquire](Places(samples, config.seed))
+    places = Places(samples, config.seed)
+    if config.acquire == BY_BUDGET:
+        return by_budget(places, copies_differ=len(samples.shape) == 1 and config.features in _OF_ROWS)
+    return PLACED[config.acquire](places)
 
 
 def more_typical(places: Places, taken: Ids, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
