@@ -3,7 +3,7 @@
     python experiments/advice.py [NAME ...] [--seeds 1] [--table]     NAME: those of experiments/small_pictures.py
 
 4,000 pictures of the training part, judged by 2,000 others of it, 100 labels. Ways: *pixels*, the network on pixels
-with its own guesses; *advised*, the same with advice; both in 20 iterations, half of the default's; *features*, a head
+with its own guesses; *advised*, the same with advice; both in 20 iterations; *features*, a head
 on what a network for photographs sees. Also: how many kinds that network sees in 256 of them, and what `auto` takes
 them for.
 Written to results/advice.json: what is there already is not computed again.

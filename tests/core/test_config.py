@@ -105,6 +105,14 @@ def test_on_pictures_the_default_spends_any_budget_while_there_is_time_to_learn(
     assert config.copies * budget >= 2_000 or config.copies == 1
 
 
+def test_a_large_pool_of_pictures_has_fewer_iterations_in_about_the_same_time() -> None:
+    found = [suited("pixels", (1, 28, 28), samples, {})["iterations"] for samples in (500, 5_000, 60_000, 10**7)]
+    assert found == sorted(found, reverse=True)
+    assert (found[0], found[-1]) == (30, 10)
+    small, large = found[1] * (130_000 + 5_000), found[2] * (130_000 + 60_000)  # looks
+    assert large == pytest.approx(small, rel=0.1)
+
+
 def test_the_default_leaves_alone_what_the_user_decides_and_what_is_no_picture() -> None:
     assert suited("pixels", (2,), 1000, {}) == {}
     assert suited("pixels", (1, 28, 28), 1000, {"model": "cnn"}) == {}

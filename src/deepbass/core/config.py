@@ -113,8 +113,8 @@ class Config:
             "five is put at random",
             "random": "any",
             "none": "never ask",
-            BY_BUDGET: "the densest of every cluster while labels are few, then as margin-draw; no copies; one "
-            "question in ten at random, more while a class was hardly met",
+            BY_BUDGET: "the densest of every cluster while labels are few, then as margin-draw; no copies, but of a "
+            "table's rows when nothing else is left; one question in ten at random, more while a class was hardly met",
             "batch-bald": "the batch whose labels together tell most about the weights, up to 20 at a time; no copies",
             "badge": "k-means++ on the last layer's gradients: doubtful and unlike; no copies",
         },

@@ -30,7 +30,10 @@ PRESETS = (AUTO, "paper")
 _LABELS = 300  # in all, where no budget is given
 
 # For pictures that stay pixels: a teacher and a student. docs/method.md has what was tried.
-_ITERATIONS = 40
+_ITERATIONS = 30  # of a small pool; a large one takes longer to look at, and has fewer: all take about as long
+_LOOKS = 4_000_000  # at a sample, in all iterations; to learn from one takes as long as a few looks
+_LOOKS_TO_LEARN = 130_000  # that the training in an iteration takes as long as
+_FEWEST_ITERATIONS = 10
 _KNOWN = 6_000  # presentations of known labels in an epoch
 _FIRST = 60_000  # in the initial training
 _GUESSES = 12_000  # in an epoch, of pictures of 28 x 28 pixels; of larger ones fewer
@@ -109,7 +112,7 @@ def on_pictures(
     shape: tuple[int, ...], samples: int, budget: int | None, initial: int | None, iterations: int | None
 ) -> dict[str, Any]:
     """Fit the settings for pictures to their size and number, and to the labels that may be had."""
-    iterations = _ITERATIONS if iterations is None else iterations
+    iterations = in_time(samples) if iterations is None else iterations
     budget = min(budget or max(_LABELS, initial or 0), samples)
     initial = min(initial or first_labels(budget), budget)
     asking = max(1, iterations // 2)  # iterations in which questions are asked: later answers would teach too little
@@ -123,6 +126,11 @@ def on_pictures(
         "initial_epochs": max(1, _FIRST // (max(1, _KNOWN // budget) * initial)),
         "guesses": max(1_000, _GUESSES * 28 * 28 // (shape[1] * shape[2])),
     }
+
+
+def in_time(samples: int) -> int:
+    """Tell in how many iterations a network on a pool of so many pictures takes as long as on any other."""
+    return max(_FEWEST_ITERATIONS, min(_ITERATIONS, _LOOKS // (_LOOKS_TO_LEARN + samples)))
 
 
 def on_page(shape: tuple[int, ...]) -> dict[str, Any]:
