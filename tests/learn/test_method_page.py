@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     "script",
     [
-        "pixels",
         "batches",
         "stop_rules",
         "calibration",
@@ -30,5 +29,5 @@ ROOT = Path(__file__).parents[2]
 def test_the_table_of_the_page_is_that_of_the_result_file(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "experiments"))
     module = importlib.import_module(script)
-    table = module.table() if script == "pixels" else module.table(json.loads(module.RESULTS.read_text()))
+    table = module.table(json.loads(module.RESULTS.read_text()))
     assert table.strip() in (ROOT / "docs" / "method.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ A network that learns from its own guesses cannot find out what it never doubted
 knows photographs errs elsewhere. Both are asked, and a sample is taken for what both together make of it: their
 probabilities are multiplied (a product of experts: Hinton, 2002). Neither has to be trusted: the head is as sure as
 known labels that were kept from it say that it may be, so where it tells nothing it says nothing. Where all labels are
-of typical samples, which are told most easily, it is made more modest.
+of typical samples, which are told most easily, it is made more modest, and heard only if it knows more than neighbours.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from deepbass.learn.pool_heads import Head
 
 MOST = 6_000  # samples of the pool that are advised on: what is seen of them takes a minute to compute
 _AGAIN = 1.1  # times as many labels as the head was last solved with
-_HEAT = 2.0  # what the network's logits are divided by: it is surer than it may be
+_HEAT = 2.0  # what the logits are divided by of who is surer than he may be: the network, and a head on typical labels
 _TINY = 1e-9
 _PACKED = "advice."  # what the names of its tensors begin with in a packed state
 
@@ -48,9 +48,11 @@ class Advice:
             self._head = _AdvisingHead(self.ids, features, classes, config)
         finally:
             REPLACED_BY.reset(here)
-        self._typical = config.start == "typical" and config.budget is not None and config.budget <= config.initial
+        # no label that was kept from the head has shown what it knows of others than typical ones
+        self.typical = config.start == "typical" and config.budget is not None and config.budget <= config.initial
         self._solved_with = 0
         self._said_N_C: Floats | None = None  # by the head as it was last solved
+        self.heard = True  # unless it is found to know less than others
 
     def learn(self, labels: Labels, left_out: Ids, seed: int) -> None:
         """Solve the head on known labels, if these are many more, or others, than last time."""
@@ -62,6 +64,15 @@ class Advice:
         self._head.train(labels.guessed(unknown, np.zeros_like(unknown)), epochs=1, copies=1, seed=seed)
         self._solved_with, self._said_N_C = known, None
 
+    def hold_against(self, neighbours_N_C: Floats, judge_N_C: Floats) -> None:
+        """Find out whether neighbours of known labels know more than the head: then it is not heard.
+
+        The judge has learned from neither: with who knows more it agrees more often.
+        """
+        judged_N = judge_N_C.argmax(1)
+        head, neighbours = ((said_N_C.argmax(1) == judged_N).mean() for said_N_C in (self._said(), neighbours_N_C))
+        self.heard = bool(head > neighbours)
+
     def guesses(self, others_N_C: Floats, bar: float) -> tuple[Ids, Classes]:
         """Tell what samples are taken for, given what somebody else makes of them, if that is surer than a bar."""
         joined_N_C = self.joined(others_N_C)
@@ -70,10 +81,8 @@ class Advice:
 
     def joined(self, others_N_C: Floats) -> Floats:
         """Multiply what somebody else makes of the samples that are advised on by what the head does."""
-        if self._said_N_C is None:
-            self._said_N_C = self._head.modestly(self.ids) if self._typical else self._head.probabilities_of(self.ids)
-        logs_N_C = np.log(np.maximum(others_N_C, _TINY)) / _HEAT + np.log(np.maximum(self._said_N_C, _TINY))
-        return softmax(logs_N_C)
+        others, said = (np.log(np.maximum(probs_N_C, _TINY)) for probs_N_C in (others_N_C, self._said()))
+        return softmax(others / _HEAT + (said / _HEAT if self.typical else said))
 
     @property
     def words(self) -> str | None:
@@ -81,10 +90,16 @@ class Advice:
         told = self._head.evidence
         if told is None or not told.labels:
             return None
-        return (
+        said = (
             f"Advice by what a network for photographs sees: right about {told.right:.0f} of {told.labels} held-back "
-            "labels."
+            "labels"
         )
+        return f"{said}." if self.heard else f"{said}; not used, as neighbours of known pictures seem to tell more."
+
+    def _said(self) -> Floats:
+        if self._said_N_C is None:
+            self._said_N_C = self._head.modestly(self.ids) if self.typical else self._head.probabilities_of(self.ids)
+        return self._said_N_C
 
     def tensors(self) -> dict[str, Tensor]:
         """Name all that a resume needs."""
@@ -92,12 +107,14 @@ class Advice:
         return {
             **{f"{_PACKED}{name}": tensor for name, tensor in packed.items()},
             f"{_PACKED}solved_with": torch.tensor(self._solved_with),
+            f"{_PACKED}heard": torch.tensor(self.heard),
         }
 
     def take_up(self, tensors: Mapping[str, Tensor]) -> None:
         """Go on from what was packed."""
         own = {name.removeprefix(_PACKED): tensor for name, tensor in tensors.items() if name.startswith(_PACKED)}
         self._solved_with, self._said_N_C = int(own.pop("solved_with")), None
+        self.heard = bool(own.pop("heard", True))  # which an earlier version always was
         self._head.restore(safetensors.torch.save(own))
 
 

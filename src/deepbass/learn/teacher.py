@@ -96,9 +96,9 @@ class TeacherLearner(LocalLearner):
         with self._timed("train"), seeded(self.device, seed):
             labels = labels.answered(Answers(self._held.kept, np.full(len(self._held.kept), UNKNOWN)))
             known = np.repeat(labels.known, copies)
-            taught = self._taught(labels, first, seed) if guessing else _Taught(labels)
             if len(known):
                 self._epochs(self._plain, _Taught(labels), known, 0, epochs, seed)
+                taught = self._taught(labels, first, seed) if guessing else _Taught(labels)
                 if weight == 0 or not taught.count:
                     self._with.become(self._plain)
                 else:
@@ -230,11 +230,9 @@ class TeacherLearner(LocalLearner):
 
     def _taught(self, labels: Labels, first: bool, seed: int) -> _Taught:
         """Gather the guesses to learn from: the network's own, at first those of neighbours, and what advice makes."""
-        advice, not_ours = self._advice, np.union1d(self._held.kept, self._held.left_out)
+        advice, not_ours = self._heard(labels, seed), np.union1d(self._held.kept, self._held.left_out)
         joined = NO_IDS, NO_IDS
-        if advice is not None and len(labels.known):
-            advice.learn(labels, self._held.left_out, seed)
-            self.advice_in_words = advice.words
+        if advice is not None:
             if first:  # there is no network yet: neighbours stand in for it
                 others_N_C = self._second_opinion.probabilities(labels, advice.ids)
             else:
@@ -249,6 +247,18 @@ class TeacherLearner(LocalLearner):
             labels = labels.guessed(np.concatenate([own, advised]), np.concatenate([labels.guess[own], classes]))
         alone = first or self._held.proven or not len(own)  # then nobody has to share the network's own guesses
         return _Taught(labels, own, advised, None if alone else self._second_opinion.of_all(labels))
+
+    def _heard(self, labels: Labels, seed: int) -> Advice | None:
+        """Let who advises learn from known labels; None where nobody does, or neighbours of these know more."""
+        advice = self._advice
+        if advice is None:
+            return None
+        advice.learn(labels, self._held.left_out, seed)
+        if advice.typical:
+            neighbours_N_C = self._second_opinion.probabilities(labels, advice.ids)
+            advice.hold_against(neighbours_N_C, self._predicted_by(self._plain.asked, self._pool, advice.ids))
+        self.advice_in_words = advice.words
+        return advice if advice.heard else None
 
     def _drawn(self, taught: _Taught, count: int, rng: np.random.Generator) -> Ids:
         """Draw so many guesses, half of them advised as far as there are such; of others, those that are borne out."""
