@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
         "rare_class",
         "on_tables",
         "advice",
+        "few_labels",
         "without_augmentation",
         "many_kinds",
     ],
