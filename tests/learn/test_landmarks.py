@@ -12,6 +12,7 @@ from deepbass.data.pool import Pool
 from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.head_learner import HeadLearner
 from deepbass.learn.heads import LinearHead
+from deepbass.learn.landmarks import nearness_of
 from deepbass.learn.models import build
 
 
@@ -100,6 +101,20 @@ def test_every_view_has_a_mean_of_0_and_a_mean_square_length_of_1() -> None:
         assert float(prepared.square().sum(1).mean()) == pytest.approx(1, rel=1e-3)
         assert float(prepared.mean(0).abs().max()) < 1e-3
         assert not prepared[:, len(head.centre) :].any() or head.seen() == slice(None)
+
+
+@pytest.mark.parametrize("compiling", [False, True])  # ONNX and torch.compile have a form of their own
+def test_nearness_falls_off_with_the_sum_of_the_differences(compiling: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: compiling)
+    rows = torch.from_numpy(np.random.default_rng(4).standard_t(2, (300, 5)))
+    found = nearness_of(rows, rows.mean(0), np.random.default_rng(0))
+    assert found is not None
+    bent = (torch.asinh((rows - rows.mean(0)) * found.bend) * found.rates).numpy()
+    apart = np.abs(bent[:, None] - found.landmarks.numpy()).sum(2)
+    expected = np.exp(-apart) @ found.directions.numpy() - found.offset.numpy()
+    np.testing.assert_allclose(found.of((rows - rows.mean(0)).float()), expected, atol=1e-4)
+    between = torch.pdist(found.landmarks, p=1).median()
+    assert float(between) == pytest.approx(1, rel=1e-5)
 
 
 def test_a_row_alone_is_seen_as_among_others_and_far_off_as_nothing_special() -> None:

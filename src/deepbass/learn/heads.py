@@ -43,7 +43,7 @@ class LinearHead(nn.Module):
     centre: Tensor
     scale: Tensor
     bend: Tensor
-    units: Tensor
+    rates: Tensor
     landmarks: Tensor
     directions: Tensor
     offset: Tensor
@@ -84,7 +84,7 @@ class LinearHead(nn.Module):
         centred: Tensor = self.flatten(features) - self.centre
         if not self.curved:
             return centred * self.scale
-        near = Nearness(self.bend, self.units, self.landmarks, self.directions, self.offset)
+        near = Nearness(self.bend, self.rates, self.landmarks, self.directions, self.offset)
         return torch.cat([centred * self.scale, near.of(centred)], 1)
 
     def seen(self) -> slice:
