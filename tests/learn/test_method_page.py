@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
         "few_labels",
         "without_augmentation",
         "many_kinds",
+        "nearness",
     ],
 )
 def test_the_table_of_the_page_is_that_of_the_result_file(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
