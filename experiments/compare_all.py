@@ -2,8 +2,8 @@
 
     python experiments/compare_all.py [NAME ...] [--workers 2] [--runs 5] [--page]
 
-What is finished is not run again; it can be killed at any moment. With --page nothing is run: the tables alone are
-written. Run it from the repository's root.
+What is finished is not run again; it can be killed at any moment. With --page nothing is run: tables and curves alone
+are written. Run it from the repository's root.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from pathlib import Path
 import imbalanced
 from deepbass.bench.results import Results, is_results
 from deepbass.bench.text_table import Table, markdown
-from deepbass.compare.compare_tables import headline, worth
+from deepbass.compare.compare_tables import headline, main_measure, worth
+from deepbass.compare.draw_comparison import draw_comparison
 from deepbass.compare.standing import Outcome, read_outcome
+from deepbass.report.canvas import Drawing
 
 ROOT = Path(__file__).parent.parent
-PAGE, RESULTS = ROOT / "docs" / "compare.md", ROOT / "results" / "compare"
+PAGE, IMAGES, RESULTS = ROOT / "docs" / "compare.md", ROOT / "docs" / "images", ROOT / "results" / "compare"
 BEGIN, END = "<!-- comparisons -->\n", "<!-- end of comparisons -->\n"
 NOTHING = "None of them is finished yet.\n"
 
@@ -68,6 +70,9 @@ def main() -> None:
         if done.returncode:
             failed.append(name)
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), RESULTS), encoding="utf-8")
+    for name, outcome in outcomes(RESULTS).items():
+        if drawing := curves(outcome):
+            (IMAGES / f"compare-{name}.svg").write_bytes(drawing.save("svg"))
     if failed:
         sys.exit(f"not finished: {', '.join(failed)}; the same command goes on")
 
@@ -81,13 +86,25 @@ def page(text: str, results: Path) -> str:
 
 def tables(results: Path) -> str:
     """Write what the results say of the default beside plain, data set by data set."""
-    parts = [_section(name, read_outcome(Results.open(results / name))) for name in TASKS if is_results(results / name)]
+    parts = [_section(name, outcome) for name, outcome in outcomes(results).items()]
     return "\n".join(parts) if parts else NOTHING
 
 
+def outcomes(results: Path) -> dict[str, Outcome]:
+    """Read the results of all comparisons that there are."""
+    return {name: read_outcome(Results.open(results / name)) for name in TASKS if is_results(results / name)}
+
+
+def curves(outcome: Outcome) -> Drawing | None:
+    """Draw what is looked at first, by numbers of labels."""
+    return draw_comparison(outcome).get(f"{main_measure(outcome).replace('_', '-')}-by-labels")
+
+
 def _section(name: str, outcome: Outcome) -> str:
+    drawing = curves(outcome)
+    picture = [] if drawing is None else [f"![{drawing.alt}](images/compare-{name}.svg)\n"]
     shown = [markdown(_short(table), 4) for table in worth(outcome)]
-    return "\n".join([f"### {name}\n", f"{headline(outcome)}.\n", *shown])
+    return "\n".join([f"### {name}\n", f"{headline(outcome)}.\n", *picture, *shown])
 
 
 def _short(table: Table) -> Table:
