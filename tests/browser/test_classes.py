@@ -19,8 +19,19 @@ def add(visit: Visit, name: str) -> None:
     visit.page.get_by_role("button", name="Add a class").click()
     visit.page.get_by_label("Name of the new class").fill(name)
     visit.page.keyboard.press("Enter")
-    expect(visit.page.get_by_label("Name of the new class")).to_have_value("")
+    expect(visit.page.get_by_role("button", name=name, exact=True)).to_be_visible()
     visit.page.keyboard.press("Escape")
+
+
+def hold_classes(visit: Visit) -> list[Route]:
+    """Let no new class through to the server until its route goes on or is aborted."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    visit.context.route("**/api/classes", hold)
+    return held
 
 
 def edit(visit: Visit) -> Locator:
@@ -65,6 +76,41 @@ def test_adding_a_class_that_exists_says_so(serve: Serve, visit: Open) -> None:
     ann.page.keyboard.press("Escape")
     ann.page.keyboard.press("u")  # nothing was changed: the answer is meant
     expect(ann.page.locator(".echo")).to_contain_text("Taken back: cat")
+
+
+def test_a_name_that_is_typed_while_another_is_on_its_way_stays(serve: Serve, visit: Open) -> None:
+    ann = visit(serve())
+    ann.image()
+    held = hold_classes(ann)
+    ann.page.get_by_role("button", name="Add a class").click()
+    field = ann.page.get_by_label("Name of the new class")
+    for name in ("newt", "toad"):
+        field.fill(name)
+        ann.page.keyboard.press("Enter")
+        expect(field).to_have_value("")
+    field.fill("frog")
+    for route in held:
+        route.continue_()
+    expect_names(ann, "cat", "dog", "owl", "newt", "toad")
+    expect(field).to_have_value("frog")
+
+
+def test_a_name_that_did_not_arrive_is_there_again_and_it_is_said(serve: Serve, visit: Open) -> None:
+    ann = visit(serve())
+    ann.forgive(FAILED)
+    ann.forgive("ERR_")
+    ann.image()
+    held = hold_classes(ann)
+    ann.page.get_by_role("button", name="Add a class").click()
+    field = ann.page.get_by_label("Name of the new class")
+    field.fill("newt")
+    ann.page.keyboard.press("Enter")
+    expect(field).to_have_value("")
+    ann.page.keyboard.press("Escape")
+    expect(field).to_be_hidden()
+    held[0].abort()
+    expect(ann.page.locator(".adder .problem")).to_contain_text("Not added: ")
+    expect(field).to_have_value("newt")
 
 
 def test_a_class_is_renamed_and_that_is_undone(serve: Serve, visit: Open) -> None:

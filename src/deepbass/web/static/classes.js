@@ -162,13 +162,15 @@ function createAdder({ add: addClass, keyOf, onLeave }) {
     const name = input.value.trim();
     if (!name) return;
     say(problem, "");
+    input.value = ""; // at once: the next name may be typed while this one is on its way
     try {
       const added = await addClass(name);
       const key = keyOf(added.id);
       if (added.existing) say(problem, `“${added.name}” is a class already${key && `: key ${key}`}.`);
-      input.value = "";
     } catch (error) {
       say(problem, `Not added: ${reason(error)}`);
+      input.value ||= name;
+      open(false); // who had left the field is told, too
     }
     input.focus();
   }
