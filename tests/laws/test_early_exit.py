@@ -368,9 +368,9 @@ def test_single_precision_cannot_tip_a_settled_decision(probs: Floats, off: floa
     ("admit", "acquire", "kernel", "longer"),
     [
         ("all-data", "max-entropy", "off", True),  # trained for less, it asks for the same whoever is settled too soon
-        ("step-wise", "margin", "off", False),
-        ("all-data", "bald", "off", False),
         ("step-wise", "max-entropy", "auto", False),
+        pytest.param("step-wise", "margin", "off", False, marks=pytest.mark.slow),
+        pytest.param("all-data", "bald", "off", False, marks=pytest.mark.slow),
     ],
 )
 def test_a_run_with_early_exit_is_the_run_without(

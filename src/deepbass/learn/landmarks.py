@@ -20,6 +20,7 @@ DIRECTIONS = 128  # that are seen of them
 _WIDE = 1.0  # nearness at the median distance between landmarks is exp(-1)
 _DRAWN_IN = 2.0  # asinh is taken of a number by its column's mean deviation, so many times: a line, then a logarithm
 _LEARNED_FROM = 5_000  # rows at most
+_AT_A_TIME = 16  # landmarks that rows are held against, where that takes memory
 _FAINT = 1e-4  # part of the main direction's spread, below which a direction is rounding
 
 
@@ -91,6 +92,7 @@ def nearness_of(rows: Tensor, centre: Tensor, rng: np.random.Generator) -> Nearn
 
 def _near(rows: Tensor, landmarks: Tensor) -> Tensor:
     """Compute exp(-sum of absolute differences) of every row to every landmark."""
-    if torch.compiler.is_compiling():  # as for ONNX, which has no such distance; it takes more memory
-        return torch.exp(-(rows[:, None] - landmarks).abs().sum(2))
+    if torch.compiler.is_compiling():  # as for ONNX, which has no such distance; a few at a time, to bound the memory
+        apart = torch.cat([(rows[:, None] - some).abs().sum(2) for some in torch.split(landmarks, _AT_A_TIME)], 1)
+        return torch.exp(-apart)
     return torch.exp(-torch.cdist(rows, landmarks, p=1))
