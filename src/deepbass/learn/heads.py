@@ -84,8 +84,11 @@ class LinearHead(nn.Module):
         centred: Tensor = self.flatten(features) - self.centre
         if not self.curved:
             return centred * self.scale
-        near = Nearness(self.bend, self.rates, self.landmarks, self.directions, self.offset)
-        return torch.cat([centred * self.scale, near.of(centred)], 1)
+        if torch.compiler.is_compiling() or self.directions.any():
+            near = Nearness(self.bend, self.rates, self.landmarks, self.directions, self.offset).of(centred)
+        else:  # nobody looks: of many columns distances take long
+            near = centred.new_zeros(len(centred), self.directions.shape[1])
+        return torch.cat([centred * self.scale, near], 1)
 
     def seen(self) -> slice:
         """Tell which columns of what is prepared the view in use shows; the others are 0."""
