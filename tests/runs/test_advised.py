@@ -1,4 +1,4 @@
-"""Runs whose network is advised: on real pictures, with the real network for photographs."""
+"""Runs whose network is advised, by the real network for photographs, or has neighbours that one taught itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 import deepbass
 from deepbass.core.config import Config
 from deepbass.data.pool import Pool
-from deepbass.runs.advised import features_for_advice
+from deepbass.runs.advised import features_for_advice, places_of, settled
 from deepbass.runs.lifecycle import Watch
 from deepbass.store.rundir import RunDir
 from tests.runs.small_runs import everything
@@ -65,6 +65,50 @@ def test_a_stopped_run_goes_on_to_the_same_bits_and_its_model_needs_no_advice(
     assert everything(stopped) == everything(whole.path)
     monkeypatch.setattr("deepbass.features.installed.network_weights", lambda: None)
     assert deepbass.load(whole.path).predict(X_VAL).shape == (40,)
+
+
+def test_a_run_whose_network_taught_itself_goes_on_to_the_same_bits_and_does_not_learn_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deepbass.learn.self_taught._PAIRS", 2_000)
+    wanted: dict[str, Any] = {"neighbours": "self-taught", "advice": "none"}
+    whole, pixels = run(tmp_path / "whole", **wanted), run(tmp_path / "pixels", advice="none")
+    with RunDir.open(whole.path) as begun, RunDir.open(pixels.path) as other:
+        assert begun.about["config"]["neighbours"] == "self-taught"
+        assert other.about["config"]["neighbours"] == "pixels"  # what auto is for eighty pictures, for good
+    assert everything(whole.path)["live_answers"] != everything(pixels.path)["live_answers"]
+
+    def stop(iteration: int, metrics: object) -> None:
+        if iteration == 2:
+            raise Stopped
+
+    stopped = tmp_path / "stopped"
+    with pytest.raises(Stopped):
+        run(stopped, **wanted, watch=Watch(on_metrics=stop))
+    monkeypatch.setattr("deepbass.learn.self_taught.SelfTaught._learn", lambda self: pytest.fail("it learned again"))
+    deepbass.resume(stopped, X, Y, X_val=X_VAL, y_val=Y_VAL)
+    assert everything(stopped) == everything(whole.path)
+    assert deepbass.load(whole.path).predict(X_VAL).shape == (40,)
+
+
+@pytest.mark.parametrize(
+    ("samples", "settings", "meant"),
+    [
+        (np.zeros((500, 1, 12, 12), np.uint8), {}, "self-taught"),
+        (np.zeros((499, 1, 12, 12), np.uint8), {}, "pixels"),
+        (np.zeros((499, 1, 12, 12), np.uint8), {"neighbours": "self-taught"}, "self-taught"),
+        (np.zeros((500, 1, 12, 12), np.uint8), {"views": "plain"}, "self-taught"),
+        (np.zeros((500, 1, 12, 12), np.uint8), {"teacher": 0.0}, "pixels"),
+        (np.zeros((500, 1, 12, 12), np.uint8), {"neighbours": "pixels"}, "pixels"),
+        (np.zeros((500, 1, 11, 12), np.uint8), {"neighbours": "self-taught"}, "pixels"),  # there is too little to see
+        (np.zeros((500, 20), np.float32), {"neighbours": "self-taught"}, "pixels"),
+    ],
+)
+def test_what_neighbours_have_in_common(samples: Any, settings: dict[str, Any], meant: str) -> None:
+    config = Config.of({**TAUGHT.as_dict(), "advice": "none", "neighbours": "auto", **settings})
+    given = Pool(samples, "train")
+    assert settled(config, given).neighbours == meant
+    assert (places_of(given, config, lambda what, share: None) is None) == (meant == "pixels")
 
 
 def test_features_are_computed_of_who_is_read_and_no_others() -> None:

@@ -171,6 +171,18 @@ class Config:
             "auto": "the same, where such a network is installed",
         },
     )
+    neighbours: str = setting(
+        "pixels",
+        "what pictures have in common with their neighbours, where a network has a teacher: by it typical ones are "
+        "found and first guesses made",
+        more="see [the method](method.md#neighbours)",
+        choices={
+            "pixels": "their pixels",
+            "self-taught": "what a network sees in them that taught itself, without a label, to know a picture again "
+            "that is shown otherwise; first guesses are made by pixels, too",
+            "auto": "the same, where there are 500 pictures of 12 pixels or more",
+        },
+    )
     guesses: int | None = setting(
         None,
         "guesses that an epoch of a network with a teacher has at most, drawn anew each time",
@@ -461,6 +473,7 @@ class RunSettings(TypedDict, total=False):
     teacher: float
     views: str
     advice: str
+    neighbours: str
     guesses: int | None
     shown: int | None
     target_error: float | None

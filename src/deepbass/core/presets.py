@@ -50,6 +50,7 @@ _ON_PICTURES: dict[str, Any] = {
     "model": "small-cnn",
     "teacher": 0.99,
     "advice": "auto",
+    "neighbours": "auto",
     "batch_size": 64,
     "learning_rate": 2e-3,
     "l2": 1e-4,
@@ -139,6 +140,7 @@ def on_page(shape: tuple[int, ...]) -> dict[str, Any]:
     return {
         **{name: value for name, value in _ON_PICTURES.items() if name not in ("start", "ask_every")},
         "advice": "none",  # what it is made of takes a minute to compute
+        "neighbours": "pixels",  # and so does this
         "shown": max(200, round(_SHOWN_ON_PAGE * min(1.0, smaller))),
         "guesses": max(200, round(_GUESSES_ON_PAGE * min(1.0, smaller))),
         "copies": 50,  # as often as fits into what is shown

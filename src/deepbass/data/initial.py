@@ -14,14 +14,23 @@ from deepbass.core.labels import UNKNOWN, Classes, Ids
 from deepbass.core.own_rules import own_start
 from deepbass.core.randomness import generator
 from deepbass.core.row_map import StartRule
+from deepbass.core.samples import Samples
 from deepbass.core.typical import typical_of
 from deepbass.data.pool import Pool
 
 
 def initial_labels(
-    config: Config, pool: Pool, truth: Classes, classes: Sequence[str], own: StartRule | None = None
+    config: Config,
+    pool: Pool,
+    truth: Classes,
+    classes: Sequence[str],
+    own: StartRule | None = None,
+    places: Samples | None = None,
 ) -> Ids:
-    """Choose the labels known at the start, by the rule that is configured, or by one of the user's own."""
+    """Choose the labels known at the start, by the rule that is configured, or by one of the user's own.
+
+    What is typical is told by the ``places`` of the samples, or else by the samples as they are.
+    """
     if config.start == "balanced":
         return choose_initial(truth, classes, config.initial, config.seed)
     known = np.flatnonzero(truth != UNKNOWN)  # whoever is simulated has an answer to these
@@ -31,7 +40,7 @@ def initial_labels(
         return pool.row_map.start(own_start(own))(pool, known, config.initial, rng)
     if config.start == "random":
         return np.sort(rng.permutation(known)[: config.initial])  # fewer are always among more
-    return np.sort(typical_of(pool, known, config.initial, rng))
+    return np.sort(typical_of(pool if places is None else places, known, config.initial, rng))
 
 
 def choose_initial(truth: Classes, classes: int | Sequence[str], count: int, seed: int) -> Ids:

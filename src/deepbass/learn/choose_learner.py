@@ -13,6 +13,7 @@ from deepbass.core.samples import Samples
 from deepbass.learn.head_learner import HeadLearner
 from deepbass.learn.heads import LinearHead
 from deepbass.learn.learner import LocalLearner, OnProgress
+from deepbass.learn.self_taught import SelfTaught
 from deepbass.learn.teacher import TeacherLearner
 
 MakeLearner = Callable[[nn.Module, Samples, int, Config, OnProgress, OwnParts], LocalLearner]
@@ -37,10 +38,12 @@ def learner_for(
     on_progress: OnProgress = lambda what, share: None,
     own: OwnParts | None = None,
     features: Samples | None = None,
+    places: SelfTaught | None = None,
 ) -> LocalLearner:
     """Make the learner that suits a model, or the user's own.
 
-    ``features`` are what else can be seen of the same samples, for a head that advises a network (learn/advice.py).
+    ``features`` are what else can be seen of the same samples, for a head that advises a network (learn/advice.py), and
+    ``places`` where they lie, for what their neighbours say (learn/second_opinion.py).
     """
     check_built_in(config, ("learner",), own)
     if own is not None and own.learner is not None:
@@ -55,5 +58,5 @@ def learner_for(
         _check_solved(config)
         return HeadLearner(model, pool, classes, config, on_progress, own)
     if config.teacher:
-        return TeacherLearner(model, pool, classes, config, on_progress, own, features)
+        return TeacherLearner(model, pool, classes, config, on_progress, own, features, places)
     return LocalLearner(model, pool, classes, config, on_progress, own)

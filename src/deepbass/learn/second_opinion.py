@@ -7,6 +7,7 @@ than those of a network that has seen nothing else. Later they bear a network's 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,19 +26,17 @@ SURE = 0.6  # share of what reaches a sample that is of one class
 
 
 class SecondOpinion:
-    """Some samples of a pool, each linked with its nearest. They follow from the pool and a seed alone."""
+    """Some samples of a pool, each linked with its nearest. They follow from the pool and a seed alone.
 
-    def __init__(self, pool: Samples, seed: int) -> None:
+    ``ways`` are the same samples as they are seen in one way or in several, and what these say counts alike.
+    """
+
+    def __init__(self, ways: Sequence[Samples], seed: int) -> None:
         rng = generator(seed, 0, "neighbours")
-        self._pool, count = pool, len(pool)
-        most = max(1, min(_MOST, _MOST_BYTES // (4 * math.prod(pool.shape))))
+        count = len(ways[0])
+        most = max(1, min(_MOST, _MOST_BYTES // (4 * max(math.prod(way.shape) for way in ways))))
         self.ids: Ids = np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
-        seen = self._flat(self.ids)
-        self._centre = seen.mean(0)
-        wide = seen.shape[1] > DIMENSIONS
-        self._directions = main_directions(seen - self._centre, DIMENSIONS, rng) if wide else None
-        self._points = self._placed(seen)
-        self._graph = neighbour_graph(self._points, _NEIGHBOURS)
+        self._linked = [_Linked(way, self.ids, rng) for way in ways]
 
     def first_guesses(self, labels: Labels) -> Labels:
         """Guess what the neighbours of known labels leave little doubt about; nothing where one class only is known."""
@@ -63,13 +62,30 @@ class SecondOpinion:
         return probs_N_C
 
     def _spread(self, labels: Labels) -> Floats:
+        said: Floats = np.mean([linked.spread(labels) for linked in self._linked], axis=0)
+        return said
+
+
+class _Linked:
+    """Samples and their nearest, by one way to see them."""
+
+    def __init__(self, pool: Samples, ids: Ids, rng: np.random.Generator) -> None:
+        self._pool, self._ids = pool, ids
+        seen = self._flat(ids)
+        self._centre = seen.mean(0)
+        wide = seen.shape[1] > DIMENSIONS
+        self._directions = main_directions(seen - self._centre, DIMENSIONS, rng) if wide else None
+        self._points = self._placed(seen)
+        self._graph = neighbour_graph(self._points, _NEIGHBOURS)
+
+    def spread(self, labels: Labels) -> Floats:
         known = labels.known
         return spread(self._graph, self._place(known), labels.answer[known].astype(np.int64), labels.classes)
 
     def _place(self, ids: Ids) -> Ids:
         """Find samples among those that are linked; who is not there is where the nearest one is."""
-        places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
-        outside = np.flatnonzero(self.ids[places] != ids)
+        places = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        outside = np.flatnonzero(self._ids[places] != ids)
         if len(outside):
             places[outside] = squares(self._placed(self._flat(ids[outside])), self._points).argmin(1)
         return places

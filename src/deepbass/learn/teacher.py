@@ -39,6 +39,7 @@ from deepbass.learn.learner import LocalLearner, OnProgress, batches_of, engine_
 from deepbass.learn.optimisation import Optimisation
 from deepbass.learn.packed_state import MODEL, as_bytes
 from deepbass.learn.second_opinion import SURE, SecondOpinion
+from deepbass.learn.self_taught import SelfTaught
 from deepbass.learn.slabs import seeded
 from deepbass.learn.strong_views import changes_for, strong_views
 
@@ -60,6 +61,7 @@ class TeacherLearner(LocalLearner):
         on_progress: OnProgress = lambda what, share: None,
         own: OwnParts | None = None,
         features: Samples | None = None,
+        places: SelfTaught | None = None,
     ) -> None:
         self._changes = changes_for(config.views, pool.shape)
         super().__init__(model, pool, classes, config, on_progress, own)
@@ -78,6 +80,7 @@ class TeacherLearner(LocalLearner):
         self._trainings = 0
         self._last = last_layer(self.model, classes)
         self._advice = Advice(features, classes, config) if features is not None else None
+        self._places = places
         self.temperature = 1.0  # what the logits of predictions are divided by
 
     def train(self, labels: Labels, *, epochs: int, copies: int, seed: int) -> None:
@@ -148,8 +151,9 @@ class TeacherLearner(LocalLearner):
             "temperature": torch.tensor(self.temperature, dtype=torch.float64),
         }
         advice = self._advice.tensors() if self._advice is not None else {}
+        places = self._places.tensors() if self._places is not None else {}
         pairs = {**self._with.tensors(_WITH), **self._plain.tensors(_PLAIN)}
-        return as_bytes({**weights, **pairs, **self._held.tensors(), **counted, **advice})
+        return as_bytes({**weights, **pairs, **self._held.tensors(), **counted, **advice, **places})
 
     def restore(self, state: bytes) -> None:
         """Take up a packed state; the model must be the one that was packed."""
@@ -161,6 +165,8 @@ class TeacherLearner(LocalLearner):
             if self._advice is not None:
                 self._advice.take_up(tensors)
                 self.advice_in_words = self._advice.words
+            if self._places is not None:
+                self._places.take_up(tensors)
             self._trainings, self.temperature = int(tensors["trainings"]), float(tensors["temperature"])
             told = tensors["evidence"].tolist()
             self.evidence = Evidence("pseudo-labels", int(told[0]), *told[1:]) if told else None
@@ -226,7 +232,8 @@ class TeacherLearner(LocalLearner):
 
     @cached_property
     def _second_opinion(self) -> SecondOpinion:
-        return SecondOpinion(self._pool, self._config.seed)
+        ways = [self._pool] if self._places is None else [self._pool, self._places]
+        return SecondOpinion(ways, self._config.seed)
 
     def _taught(self, labels: Labels, first: bool, seed: int) -> _Taught:
         """Gather the guesses to learn from: the network's own, at first those of neighbours, and what advice makes."""

@@ -1,4 +1,8 @@
-"""What else can be seen of a pool of pixels: the features by which a head advises a network (learn/advice.py)."""
+"""What else can be seen of a pool of pixels, and what ``auto`` means for that.
+
+The features by which a head advises a network (learn/advice.py), and where pictures lie for a network that taught
+itself (learn/self_taught.py).
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,8 @@ from deepbass.features.compute import open_features
 from deepbass.features.feature_array import FeatureArray
 from deepbass.features.installed import network_weights
 from deepbass.learn.learner import OnProgress
+from deepbass.learn.self_taught import FEWEST, SMALLEST, SelfTaught
+from deepbass.learn.strong_views import Changes, changes_for
 
 
 class PoolFeatures:
@@ -45,9 +51,26 @@ def features_for_advice(pool: Pool, config: Config, on_progress: OnProgress) -> 
     return PoolFeatures(pool, open_features(ArrayImages(pool.samples), None, "imagenet").train, on_progress)
 
 
+def places_of(pool: Pool, config: Config, on_progress: OnProgress) -> SelfTaught | None:
+    """Let a network teach itself where pictures lie, when that is first asked; None where pixels are to tell."""
+    if settled(config, pool).neighbours == "pixels":
+        return None
+    changes = changes_for("strong" if config.views == "plain" else config.views, pool.shape) or Changes()
+    return SelfTaught(pool, changes, config.seed, lambda share: on_progress("looking at the pictures", share))
+
+
 def settled(config: Config, pool: Pool) -> Config:
-    """Settle whether there is advice: what ``advice = auto`` means here must stay so when a run goes on elsewhere."""
+    """Settle what ``auto`` means here for advice and neighbours: it must stay so when a run goes on elsewhere."""
     seen = is_picture(pool.samples) and min(pool.shape[1:]) >= SEEN_FROM
     useful = config.teacher and config.admit != "none" and seen
     wanted = config.advice == "imagenet" or (config.advice == "auto" and network_weights() is not None)
-    return replace(config, advice="imagenet" if useful and wanted else "none")
+    taught = config.neighbours == "self-taught" or (config.neighbours == "auto" and len(pool) >= FEWEST)
+    return replace(
+        config,
+        advice="imagenet" if useful and wanted else "none",
+        neighbours="self-taught" if config.teacher and taught and _can_be_taught(pool) else "pixels",
+    )
+
+
+def _can_be_taught(pool: Pool) -> bool:
+    return len(pool.shape) == 3 and min(pool.shape[1:]) >= SMALLEST

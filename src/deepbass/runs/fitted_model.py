@@ -55,8 +55,9 @@ class FittedModel:
             extractor = unpack_extractor(self.extractor, "the model", named=self.config.features)
         seen = Seen(stand_in(self.shape, self.pixels), self.features, extractor)
         with torch.random.fork_rng(devices=[]):
-            unadvised = replace(to_predict_with(self.config), advice="none")  # there is nothing to learn any more
-            learner = new_learner(unadvised, seen, self.classes, self.network)
+            # there is nothing to learn any more
+            alone = replace(to_predict_with(self.config), advice="none", neighbours="pixels")
+            learner = new_learner(alone, seen, self.classes, self.network)
         if "learner" in own_training(self.config):  # what it packed beside the weights, it alone could read
             learner.model.load_state_dict(packed_weights(self.state, "The model"))
         else:

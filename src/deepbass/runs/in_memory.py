@@ -33,7 +33,7 @@ from deepbass.features.feature_array import FeatureArray
 from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.models import build
-from deepbass.runs.advised import features_for_advice
+from deepbass.runs.advised import features_for_advice, places_of
 from deepbass.runs.configure import configure, reconfigure
 from deepbass.runs.featurise import Featuriser
 
@@ -133,7 +133,8 @@ def new_learner(
     if network is None:
         network = build(config, seen.pool.shape, classes, named=config.model)
     advised_by = features_for_advice(seen.pool, config, on_progress)
-    return learner_for(network, seen.pool, classes, config, on_progress, own, advised_by)
+    places = places_of(seen.pool, config, on_progress)
+    return learner_for(network, seen.pool, classes, config, on_progress, own, advised_by, places)
 
 
 def predict(learner: LocalLearner, X: Any, seen: Seen, *, where: str = "X") -> Floats:

@@ -35,8 +35,9 @@ from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.kernel.kernel_engine import MISSING, KernelEngine
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.models import build
+from deepbass.learn.self_taught import SelfTaught
 from deepbass.oracle import ORACLES, oracle_by_name
-from deepbass.runs.advised import features_for_advice, settled
+from deepbass.runs.advised import features_for_advice, places_of, settled
 from deepbass.runs.decision_field import write_field
 from deepbass.runs.identity import fingerprint, initial_key, versions
 from deepbass.runs.measure import Metrics, measure
@@ -143,9 +144,10 @@ class Run:
         it: a function that is configured is called only if it is named. ``own`` are other parts of the user's own.
         """
         config = settled(config, data.pool)
-        known = _initial(config, data, initial, own)
         watch = watch or Watch()
-        learner = _learner(config, data, model, watch, own)
+        places = places_of(data.pool, config, watch.on_progress)
+        known = _initial(config, data, initial, own, places)
+        learner = _learner(config, data, model, watch, own, places)
         learner.rehearse()
         if learner.device.type == "cpu" and KernelEngine.is_missed(learner.model, data.pool, config):
             watch.on_note(MISSING)
@@ -203,7 +205,8 @@ class Run:
                 f"({run_dir.about['data']['samples']} samples of {run_dir.about['data']['name']!r}): samples, labels "
                 "or their order have changed. Restore the data, or start a new run."
             )
-        learner = _learner(config, data, model, watch, own)
+        places = places_of(data.pool, config, watch.on_progress)
+        learner = _learner(config, data, model, watch, own, places)
         oracle = oracle or oracle_by_name(config, data.truth, len(data.classes), identity)
         recorder = Recorder(run_dir, learner)
         recorder.keep_extractor(extractor)  # the run may have been killed just before
@@ -212,7 +215,7 @@ class Run:
             run_dir.events.rewind(0)
             known = self._initial()
             # there are none where it was killed before they were written down
-            self._begin(known if len(known) else _initial(config, data, None, own))
+            self._begin(known if len(known) else _initial(config, data, None, own, places))
         return self
 
     @classmethod
@@ -360,15 +363,26 @@ def _shown(pool: Pool, id_: int) -> str:
 
 
 def _learner(
-    config: Config, data: Data, model: nn.Module | str | None, watch: Watch, own: OwnParts | None
+    config: Config,
+    data: Data,
+    model: nn.Module | str | None,
+    watch: Watch,
+    own: OwnParts | None,
+    places: SelfTaught | None,
 ) -> LocalLearner:
     if not isinstance(model, nn.Module):
         model = build(replace(config, features=data.features), data.pool.shape, len(data.classes), named=model)
     advised_by = features_for_advice(data.pool, config, watch.on_progress)
-    return learner_for(model, data.pool, len(data.classes), config, watch.on_progress, own, advised_by)
+    return learner_for(model, data.pool, len(data.classes), config, watch.on_progress, own, advised_by, places)
 
 
-def _initial(config: Config, data: Data, wanted: Sequence[str | int] | None, own: OwnParts | None) -> Ids:
+def _initial(
+    config: Config,
+    data: Data,
+    wanted: Sequence[str | int] | None,
+    own: OwnParts | None,
+    places: SelfTaught | None,
+) -> Ids:
     """Pick the labels known at the start."""
     if wanted is None and config.initial_labels == OWN:
         raise ConfigError("initial_labels was passed in Python, as in deepbass.run(..., initial=[...]): pass it again.")
@@ -377,4 +391,4 @@ def _initial(config: Config, data: Data, wanted: Sequence[str | int] | None, own
     if wanted is not None:
         return find_initial(wanted, data.pool, data.truth)
     check_built_in(config, ("start",), own)
-    return initial_labels(config, data.pool, data.truth, data.classes, own.start if own else None)
+    return initial_labels(config, data.pool, data.truth, data.classes, own.start if own else None, places)
