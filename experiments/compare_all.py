@@ -40,7 +40,7 @@ TASKS: dict[str, list[str]] = {
         *("fashion-mnist", "--features", "pixels", "--set", "advice=none"),
         *("--pool", "12000", "--labels", "100,300,1000"),
     ],
-    "mnist": ["mnist", "--labels", "20,100,300"],
+    "mnist": ["mnist", "--labels", "10,20,100,300"],
 }
 
 
