@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -22,8 +24,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 
 from deepbass import DeepBASSClassifier
+from deepbass.core.config import Config
 from deepbass.core.errors import ConfigError, DataError
 from deepbass.core.labels import Ids
+from deepbass.data.initial import initial_labels
+from deepbass.data.pool import Pool
+from deepbass.learn.self_taught import SelfTaught
+from deepbass.runs.advised import places_of
 from tests.slow import SLOW
 
 EXPECTED_FAILURES = {
@@ -153,6 +160,35 @@ def test_without_any_label_typical_rows_are_asked_for_first() -> None:
     assert len(set(model.asked_.tolist())) == len(model.asked_) == 20
     np.testing.assert_array_equal(model.transduction_[model.asked_], NAMES[truth[model.asked_]])
     assert model.score(X, NAMES[truth]) > 0.95
+
+
+def test_a_network_that_taught_itself_tells_which_pictures_are_typical_and_does_so_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learned: list[int] = []
+    teach_itself = SelfTaught._learn
+
+    def counted(self: SelfTaught) -> None:
+        learned.append(len(self))
+        teach_itself(self)
+
+    monkeypatch.setattr("deepbass.learn.self_taught._PAIRS", 2_000)
+    monkeypatch.setattr(SelfTaught, "_learn", counted)
+    digits = load_digits()
+    X, truth = np.kron(15 * digits.images[:90], np.ones((2, 2))).astype(np.uint8), digits.target[:90]
+    settings = {"neighbours": "self-taught", "advice": "none", "ask_count": 5, "initial_epochs": 1, "copies": 2}
+    model = DeepBASSClassifier(
+        oracle=truth, classes=list(range(10)), budget=25, iterations=2, settings=settings, random_state=3
+    ).fit(X, [None] * 90)
+    assert learned == [90]
+    config = Config(start="typical", teacher=0.9, neighbours="self-taught", seed=3)
+    pool = Pool(X[:, None], "train")
+    places = places_of(pool, config)
+    first = initial_labels(
+        replace(config, initial=20, budget=25), pool, truth, [str(name) for name in range(10)], None, places
+    )
+    assert sorted(model.asked_[:20].tolist()) == first.tolist()
+    assert (pickle.loads(pickle.dumps(model)).predict(X) == model.predict(X)).all()
 
 
 # samples

@@ -51,7 +51,7 @@ def features_for_advice(pool: Pool, config: Config, on_progress: OnProgress) -> 
     return PoolFeatures(pool, open_features(ArrayImages(pool.samples), None, "imagenet").train, on_progress)
 
 
-def places_of(pool: Pool, config: Config, on_progress: OnProgress) -> SelfTaught | None:
+def places_of(pool: Pool, config: Config, on_progress: OnProgress = lambda what, share: None) -> SelfTaught | None:
     """Let a network teach itself where pictures lie, when that is first asked; None where pixels are to tell."""
     if settled(config, pool).neighbours == "pixels":
         return None

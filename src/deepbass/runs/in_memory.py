@@ -33,6 +33,7 @@ from deepbass.features.feature_array import FeatureArray
 from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.models import build
+from deepbass.learn.self_taught import SelfTaught
 from deepbass.runs.advised import features_for_advice, places_of
 from deepbass.runs.configure import configure, reconfigure
 from deepbass.runs.featurise import Featuriser
@@ -127,13 +128,18 @@ def new_learner(
     model: nn.Module | None = None,
     on_progress: OnProgress = lambda what, share: None,
     own: OwnParts | None = None,
+    places: SelfTaught | None = None,
 ) -> LocalLearner:
-    """Make a learner that knows nothing yet; a model of the caller's own is copied, and stays as it is."""
+    """Make a learner that knows nothing yet; a model of the caller's own is copied, and stays as it is.
+
+    ``places`` are those of the pool, where somebody has looked at them already.
+    """
     network = copy.deepcopy(model) if model is not None else None
     if network is None:
         network = build(config, seen.pool.shape, classes, named=config.model)
     advised_by = features_for_advice(seen.pool, config, on_progress)
-    places = places_of(seen.pool, config, on_progress)
+    if places is None:
+        places = places_of(seen.pool, config, on_progress)
     return learner_for(network, seen.pool, classes, config, on_progress, own, advised_by, places)
 
 

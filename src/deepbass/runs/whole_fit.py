@@ -17,11 +17,13 @@ from deepbass.core.own_parts import OwnParts
 from deepbass.core.own_rules import method_with, own_start
 from deepbass.core.randomness import generator
 from deepbass.core.row_map import RowMap, StartRule
+from deepbass.core.samples import Samples
 from deepbass.core.typical import typical_of
 from deepbass.data.given_labels import GivenLabels
 from deepbass.learn.learner import LocalLearner
 from deepbass.oracle import Answering, AnyOracle
 from deepbass.oracle.nobody import Nobody
+from deepbass.runs.advised import places_of
 from deepbass.runs.in_memory import Seen, new_learner
 from deepbass.runs.measure import Metrics, measure
 
@@ -53,13 +55,14 @@ def fit_whole(
     who = Nobody() if oracle is None else Answering(oracle, rows, given.names)
     labels, first = _begin(given, rows), NO_IDS
     history = _History(labels)
+    places = places_of(seen.pool, config)
     if len(np.unique(labels.answer[labels.known])) < 2 and oracle is not None:
-        first = _first(seen, labels, config, own.start if own else None)
+        first = _first(seen, places, labels, config, own.start if own else None)
         answers = who.ask(first)
         labels = labels.wanted(first).answered(answers)
         history.on_step(Step(State(labels, 0), asked=first, answers=answers))
     _check_enough(labels, given)
-    learner = new_learner(config, seen, len(given.classes), network, own=own)
+    learner = new_learner(config, seen, len(given.classes), network, own=own, places=places)
     learner.rehearse()
     measured: list[Metrics] = []
     method = method_with(config, own, rows=rows, samples=seen.pool, history=measured)
@@ -100,7 +103,7 @@ def _begin(given: GivenLabels, rows: RowMap) -> Labels:
     return labels.answered(Answers(rows.ids(given.rows[there]), given.numbers[there]))
 
 
-def _first(seen: Seen, labels: Labels, config: Config, start: StartRule | None) -> Ids:
+def _first(seen: Seen, places: Samples | None, labels: Labels, config: Config, start: StartRule | None) -> Ids:
     """Choose what to ask for while there is nothing to learn from."""
     rng = generator(config.seed, 0, "initial labels")
     askable = labels.askable
@@ -108,7 +111,7 @@ def _first(seen: Seen, labels: Labels, config: Config, start: StartRule | None) 
     count = min(max(left, 0), max(config.ask_count, 2 * labels.classes), len(askable))
     if start is not None and count:
         return seen.pool.row_map.start(own_start(start))(seen.pool, askable, count, rng)
-    return typical_of(seen.pool, askable, count, rng)
+    return typical_of(seen.pool if places is None else places, askable, count, rng)
 
 
 def _check_enough(labels: Labels, given: GivenLabels) -> None:
