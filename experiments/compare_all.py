@@ -16,14 +16,15 @@ from pathlib import Path
 import imbalanced
 from deepbass.bench.results import Results, is_results
 from deepbass.bench.text_table import Table, markdown
-from deepbass.compare.compare_tables import headline, main_measure, worth
+from deepbass.compare.compare_tables import by_method, headline, main_measure, worth
 from deepbass.compare.draw_comparison import draw_comparison
-from deepbass.compare.standing import Outcome, read_outcome
+from deepbass.compare.standing import MEASURES, Outcome, read_outcome
 from deepbass.report.canvas import Drawing
 
 ROOT = Path(__file__).parent.parent
 PAGE, IMAGES, RESULTS = ROOT / "docs" / "compare.md", ROOT / "docs" / "images", ROOT / "results" / "compare"
 BEGIN, END = "<!-- comparisons -->\n", "<!-- end of comparisons -->\n"
+FOUR = {"commonest", "logistic-regression", "supervised", "deepbass"}  # that are always run
 NOTHING = "None of them is finished yet.\n"
 
 TASKS: dict[str, list[str]] = {
@@ -103,8 +104,15 @@ def curves(outcome: Outcome) -> Drawing | None:
 def _section(name: str, outcome: Outcome) -> str:
     drawing = curves(outcome)
     picture = [] if drawing is None else [f"![{drawing.alt}](images/compare-{name}.svg)\n"]
-    shown = [markdown(_short(table), 4) for table in worth(outcome)]
+    beside = side_by_side(outcome) if set(outcome.plan.methods) - FOUR else []
+    shown = [markdown(table, 4) for table in [*map(_short, worth(outcome)), *beside]]
     return "\n".join([f"### {name}\n", f"{headline(outcome)}.\n", *picture, *shown])
+
+
+def side_by_side(outcome: Outcome) -> list[Table]:
+    """Show all methods by what is looked at first."""
+    words = MEASURES[main_measure(outcome)]
+    return [table for table in by_method(outcome) if table.title == f"All methods: {words}, %"]
 
 
 def _short(table: Table) -> Table:

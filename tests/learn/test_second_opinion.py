@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deepbass.core.labels import UNKNOWN, Answers, Labels
-from deepbass.learn.second_opinion import SecondOpinion
+from deepbass.learn.second_opinion import SURE, SecondOpinion
 from tests.learn.arrays import Arrays
 
 
@@ -24,6 +24,25 @@ def test_a_label_of_each_cloud_is_enough_to_guess_all_of_it_and_answers_are_left
     np.testing.assert_array_equal(guessed.members, np.arange(3, 90))
     np.testing.assert_array_equal(guessed.guess[3:], of[3:])
     np.testing.assert_array_equal(guessed.answer, labels.answer)
+
+
+def test_of_each_class_the_same_share_is_guessed_and_its_surest() -> None:
+    """However much closer the ones lie together than the others."""
+    of = np.arange(120) % 2
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(120, 1, 4, 4)) * np.where(of == 0, 0.3, 1.0)[:, None, None, None]
+    values[of == 1] += 1
+    labels = Labels.none(120, 2).answered(Answers(np.arange(4), of[:4]))
+    opinion = SecondOpinion([Arrays(values.astype(np.float32))], 0)
+    probs_N_C = opinion.probabilities(labels, np.arange(120))
+    guessed = opinion.first_guesses(labels)
+    share = (probs_N_C[4:].max(1) > SURE).mean()
+    assert 0.1 < share < 0.9
+    for class_ in range(2):
+        all_of_it = 4 + np.flatnonzero(probs_N_C[4:].argmax(1) == class_)
+        taken = guessed.members[guessed.guess[guessed.members] == class_]
+        assert len(taken) == round(share * len(all_of_it))
+        assert probs_N_C[taken].max(1).min() >= probs_N_C[np.setdiff1d(all_of_it, taken)].max(1).max()
 
 
 def test_one_class_alone_says_nothing_about_the_others() -> None:

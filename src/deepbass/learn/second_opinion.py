@@ -39,13 +39,22 @@ class SecondOpinion:
         self._linked = [_Linked(way, self.ids, rng) for way in ways]
 
     def first_guesses(self, labels: Labels) -> Labels:
-        """Guess what the neighbours of known labels leave little doubt about; nothing where one class only is known."""
+        """Guess what the neighbours of known labels leave little doubt about; nothing where one class only is known.
+
+        Of each class there is the same share of what they say is of it, the surest ones: some classes lie close
+        together and others apart, and a network that is shown many of one and few of the other would not forget it.
+        """
         known = labels.known
         if len(np.unique(labels.answer[known])) < 2:
             return labels.guessed(known[:0], known[:0])
         probs_N_C = self._spread(labels)
-        sure = (probs_N_C.max(1) > SURE) & (labels.answer[self.ids] == UNKNOWN)
-        return labels.guessed(self.ids[sure], probs_N_C.argmax(1)[sure])
+        surest_N, guess_N = probs_N_C.max(1), probs_N_C.argmax(1)
+        open_ = np.flatnonzero(labels.answer[self.ids] == UNKNOWN)
+        share = float((surest_N[open_] > SURE).mean()) if len(open_) else 0.0
+        by_class = [open_[guess_N[open_] == class_] for class_ in range(labels.classes)]
+        surest = [ones[np.argsort(-surest_N[ones], kind="stable")[: round(share * len(ones))]] for ones in by_class]
+        chosen = np.sort(np.concatenate(surest))
+        return labels.guessed(self.ids[chosen], guess_N[chosen])
 
     def of_all(self, labels: Labels) -> Classes:
         """Tell what known labels make of every sample of the pool; of those that are not linked, nothing."""
