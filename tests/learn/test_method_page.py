@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[2]
         "on_tables",
         "advice",
         "few_labels",
+        "first_guesses",
+        "neighbours",
         "without_augmentation",
         "many_kinds",
         "nearness",
