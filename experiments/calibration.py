@@ -29,7 +29,7 @@ LIGHT: dict[str, Any] = {
 
 def measured(name: str, seed: int, folder: Path | None) -> dict[str, Any]:
     """Train, and judge the same network with its temperature and without."""
-    data = training_part(name, seed, folder=folder)
+    data = training_part(name, seed, folder=folder, features="pixels")
     learner, _ = train(data, seed, budget=LABELS, initial=50, iterations=ITERATIONS, **LIGHT)
     assert isinstance(learner, TeacherLearner)
     heat, found = learner.temperature, {}

@@ -22,6 +22,7 @@ from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from deepbass.oracle.simulated import Simulated
+from deepbass.runs.advised import places_of
 from deepbass.runs.configure import reconfigure
 from deepbass.runs.featurise import Featuriser
 from deepbass.runs.measure import Metrics, measure
@@ -30,14 +31,20 @@ POOL, JUDGED_BY = 2_000, 2_000
 
 
 def training_part(
-    name: str, seed: int, *, folder: Path | None = None, pool: int = POOL, judged_by: int = JUDGED_BY
+    name: str,
+    seed: int,
+    *,
+    folder: Path | None = None,
+    pool: int = POOL,
+    judged_by: int = JUDGED_BY,
+    features: str = "auto",
 ) -> Data:
     """Take the training part of a data set apart, by seed; -words after a name asks for these features."""
     if name == "digits":
         X, y = load_digits(return_X_y=True)
         whole, truth, features, classes = (X / 16).astype(np.float32), y, "table", tuple("0123456789")
     else:
-        config = Config(features="words" if name.endswith("-words") else "auto")
+        config = Config(features="words" if name.endswith("-words") else features)
         found = load(name.removesuffix("-words"), config, folder=folder, featurise=Featuriser(config.features))
         truth, features, classes = found.truth, found.features, found.classes
         whole = np.empty((0,))  # read below, as far as needed
@@ -61,10 +68,11 @@ def train(data: Data, seed: int, **settings: Any) -> tuple[LocalLearner, list[Me
     given = {"seed": seed, **settings}
     fitting = suited(data.features, data.pool.shape, len(data.pool), given)
     config = reconfigure({**Config(features=data.features).as_dict(), **fitting}, given)
-    first = initial_labels(config, data.pool, data.truth, data.classes)
+    places = places_of(data.pool, config)
+    first = initial_labels(config, data.pool, data.truth, data.classes, places=places)
     labels = Labels.none(len(data.pool), len(data.classes)).answered(Answers(first, data.truth[first]))
     network = build(config, data.pool.shape, len(data.classes))
-    learner = learner_for(network, data.pool, len(data.classes), config)
+    learner = learner_for(network, data.pool, len(data.classes), config, places=places)
     history: list[Metrics] = []
 
     def on_step(step: Step) -> None:
