@@ -140,7 +140,7 @@ def on_page(shape: tuple[int, ...]) -> dict[str, Any]:
     return {
         **{name: value for name, value in _ON_PICTURES.items() if name not in ("start", "ask_every")},
         "advice": "none",  # what it is made of takes a minute to compute
-        "neighbours": "pixels",  # and so does this
+        "neighbours": "pixels",  # and the others twenty seconds, which did no good there
         "shown": max(200, round(_SHOWN_ON_PAGE * min(1.0, smaller))),
         "guesses": max(200, round(_GUESSES_ON_PAGE * min(1.0, smaller))),
         "copies": 50,  # as often as fits into what is shown
