@@ -8,37 +8,23 @@ to results/few-labels.json: what is there already is not computed again.
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import deepbass
 from fill_in import fill_in
-from small_pictures import KINDS
+from small_runs import learned
 
 RESULTS = Path(__file__).parent.parent / "results" / "few-labels.json"
 NAMES = ["mnist", "letters", "digits, small, turned, anywhere"]
-POOLS, POOL, JUDGED_BY, LABELS = {"mnist": 20_000}, 5_000, 3_000, 20
+LABELS = 20
 WAYS = ("none", "auto")
 
 
 def measured(name: str, seed: int, folder: Path | None) -> dict[str, Any]:
     """Learn from pictures without advice and with it."""
-    pool = POOLS.get(name, POOL)
-    X, y = KINDS[name](pool + JUDGED_BY, seed)
-    found: dict[str, Any] = {}
-    for way in WAYS:
-        with tempfile.TemporaryDirectory() as place:
-            result = deepbass.run(
-                X[:pool], y[:pool], X_val=X[pool:], y_val=y[pool:], budget=LABELS, seed=seed, iterations=20,
-                features="pixels", advice=way, out=Path(place) / "run",
-            )  # fmt: skip
-        last = result.history[-1]
-        found[way] = {"accuracy": result.accuracy, "plain": last["plain_accuracy"], "worth": result.worth}
-        print(name, seed, way, found[way], flush=True)
-    return found
+    return {way: learned(name, seed, LABELS, advice=way) for way in WAYS}
 
 
 def table(found: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from deepbass.core.labels import Answers, Labels
 from deepbass.data.initial import initial_labels
 from deepbass.data.pool import Pool
 from deepbass.learn.second_opinion import SecondOpinion
-from deepbass.runs.advised import places_of
+from deepbass.runs.besides_pixels import places_of
 from fill_in import fill_in
 from small_pictures import KINDS
 
@@ -35,11 +35,11 @@ def measured(name: str, seed: int, folder: Path | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for way in WAYS:
         config = Config(start="typical", teacher=0.99, neighbours=way, seed=seed)
-        places = places_of(pool, config, lambda what, share: None)
+        places = places_of(pool, config)
         opinion = SecondOpinion([pool] if places is None else [pool, places], seed)
         for count in COUNTS:
             chosen = Config.of({**config.as_dict(), "initial": count, "budget": count})
-            ids = initial_labels(chosen, pool, truth, classes, None, places)
+            ids = initial_labels(chosen, pool, truth, classes, places=places)
             said = opinion.of_all(Labels.none(POOL, 10).answered(Answers(ids, truth[ids])))
             one = {"right": round(100 * float((said == truth).mean()), 1), "classes": len(np.unique(truth[ids]))}
             found[f"{count} labels, {way}"] = one

@@ -8,18 +8,16 @@ else as by default. Written to results/neighbours.json: what is there already is
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import deepbass
 from fill_in import fill_in
 from small_pictures import KINDS
+from small_runs import learned
 
 RESULTS = Path(__file__).parent.parent / "results" / "neighbours.json"
-POOLS, POOL, JUDGED_BY = {"mnist": 20_000}, 5_000, 3_000
 NAMES = [f"{kind}, {labels} labels" for labels in (20, 100) for kind in KINDS]
 WAYS = ("pixels", "self-taught")
 
@@ -27,19 +25,7 @@ WAYS = ("pixels", "self-taught")
 def measured(name: str, seed: int, folder: Path | None) -> dict[str, Any]:
     """Learn from pictures with the neighbours of either kind."""
     kind, labels = name.removesuffix(" labels").rsplit(", ", 1)
-    pool = POOLS.get(kind, POOL)
-    X, y = KINDS[kind](pool + JUDGED_BY, seed)
-    found: dict[str, Any] = {}
-    for way in WAYS:
-        with tempfile.TemporaryDirectory() as place:
-            result = deepbass.run(
-                X[:pool], y[:pool], X_val=X[pool:], y_val=y[pool:], budget=int(labels), seed=seed, iterations=20,
-                features="pixels", neighbours=way, out=Path(place) / "run",
-            )  # fmt: skip
-        last = result.history[-1]
-        found[way] = {"accuracy": result.accuracy, "plain": last["plain_accuracy"], "worth": result.worth}
-        print(name, seed, way, found[way], flush=True)
-    return found
+    return {way: learned(kind, seed, int(labels), neighbours=way) for way in WAYS}
 
 
 def table(found: dict[str, Any]) -> str:

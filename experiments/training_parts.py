@@ -22,7 +22,7 @@ from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.learner import LocalLearner
 from deepbass.learn.models import build
 from deepbass.oracle.simulated import Simulated
-from deepbass.runs.advised import places_of
+from deepbass.runs.besides_pixels import places_of
 from deepbass.runs.configure import reconfigure
 from deepbass.runs.featurise import Featuriser
 from deepbass.runs.measure import Metrics, measure

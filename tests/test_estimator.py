@@ -30,7 +30,7 @@ from deepbass.core.labels import Ids
 from deepbass.data.initial import initial_labels
 from deepbass.data.pool import Pool
 from deepbass.learn.self_taught import SelfTaught
-from deepbass.runs.advised import places_of
+from deepbass.runs.besides_pixels import places_of
 from tests.slow import SLOW
 
 EXPECTED_FAILURES = {

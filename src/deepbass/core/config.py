@@ -11,53 +11,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
 from deepbass.core.errors import ConfigError
+from deepbass.core.other_names import MEANT
 from deepbass.core.setting import check_settings, one_of, setting, settings_of
 
 __all__ = ["OWN", "PEOPLE", "Config", "RunSettings", "one_of"]
 
 OWN = "(passed in Python)"  # written down for what was no name but a value: a model, an oracle, a rule
 PEOPLE = "people"  # written down by the labelling page's trainer: its answers come from the project's journal
-# what settings are called elsewhere; where there is none, why not
-_MEANT = {
-    "lr": "learning_rate",
-    "learning_rate_init": "learning_rate",
-    "bs": "batch_size",
-    "weight_decay": "l2",
-    "alpha": "l2",
-    "random_state": "seed",
-    "n_epochs": "epochs",
-    "max_epochs": "epochs",
-    "max_iter": "iterations",
-    "n_iter": "iterations",
-    "query_size": "ask_count",
-    "n_queries": "ask_count",
-    "n_instances": "ask_count",
-    "strategy": "acquire",
-    "query_strategy": "acquire",
-    "heuristic": "acquire",
-    "threshold": "admit",
-    "val_split": "validation",
-    "validation_split": "validation",
-    "test_size": "validation",
-    "dropout_rate": "dropout",
-    "n_labels": "budget",
-    "max_labels": "budget",
-    "backbone": "features",
-    "metric": "all are measured in every iteration (accuracy, balanced accuracy, macro F1, recall, calibration): look "
-    "into `history` of the result",
-    "scoring": "all are measured in every iteration: look into `history` of the result",
-    "optimiser": "optimizer",
-    "scheduler": "schedule",
-    "lr_scheduler": "schedule",
-    "criterion": "loss",
-    "n_jobs": "threads are torch's: torch.set_num_threads, or OMP_NUM_THREADS",
-    "verbose": "pass watch=deepbass.Watch(on_metrics=...) to look on",
-}
-BY_BUDGET, WEIGHED, GAIN = (
-    "by-budget",
-    "weighed",
-    "gain",
-)  # parts that others ask for by name
+BY_BUDGET, WEIGHED, GAIN = "by-budget", "weighed", "gain"  # parts that others ask for by name
 MOST_PASSES = 65_535  # votes are counted in 16 bits
 
 
@@ -443,7 +404,7 @@ class Config:
         named = {name.replace("-", "_"): value for name, value in settings.items()}
         known = list(settings_of(cls))
         for name in named:
-            one_of("setting", name, known, _MEANT)
+            one_of("setting", name, known, MEANT)
         return cls(**named)
 
     def as_dict(self) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 Of every picture of a batch two views are made (learn/strong_views.py), and a network has to find each one's other among
 all of them (SimCLR: Chen, Kornblith, Norouzi, Hinton, 2020). What it sees then is what stays the same in views, and so
-what a person would go by: neighbours there are of one class far more often than in pixels. But where pictures
-have more in common with their views than what they show, a background say, pixels tell more.
+what a person would go by: neighbours there are of one class far more often than in pixels. But where pictures have more
+in common with their views than what they show, a background say, pixels tell more.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ OnShare = Callable[[float], None]
 
 
 class SelfTaught:
-    """A pool of pictures as places. A network is taught when the first one is read; what it saw needs no resume."""
+    """A pool of pictures as places; a network is taught when the first is read, and then packed with the learner."""
 
     def __init__(self, pool: Samples, changes: Changes, seed: int, on_share: OnShare = lambda share: None) -> None:
         self._pool, self._changes, self._seed, self._on_share = pool, changes, seed, on_share

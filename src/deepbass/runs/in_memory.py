@@ -34,7 +34,7 @@ from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.models import build
 from deepbass.learn.self_taught import SelfTaught
-from deepbass.runs.advised import features_for_advice, places_of
+from deepbass.runs.besides_pixels import features_for_advice, places_of
 from deepbass.runs.configure import configure, reconfigure
 from deepbass.runs.featurise import Featuriser
 

@@ -37,7 +37,7 @@ from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.models import build
 from deepbass.learn.self_taught import SelfTaught
 from deepbass.oracle import ORACLES, oracle_by_name
-from deepbass.runs.advised import features_for_advice, places_of, settled
+from deepbass.runs.besides_pixels import features_for_advice, places_of, settled
 from deepbass.runs.decision_field import write_field
 from deepbass.runs.identity import fingerprint, initial_key, versions
 from deepbass.runs.measure import Metrics, measure

@@ -23,7 +23,7 @@ from deepbass.data.given_labels import GivenLabels
 from deepbass.learn.learner import LocalLearner
 from deepbass.oracle import Answering, AnyOracle
 from deepbass.oracle.nobody import Nobody
-from deepbass.runs.advised import places_of
+from deepbass.runs.besides_pixels import places_of
 from deepbass.runs.in_memory import Seen, new_learner
 from deepbass.runs.measure import Metrics, measure
 

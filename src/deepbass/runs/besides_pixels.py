@@ -1,4 +1,4 @@
-"""What else can be seen of a pool of pixels, and what ``auto`` means for that.
+"""What is seen of a pool besides its pixels, and what ``auto`` means for that.
 
 The features by which a head advises a network (learn/advice.py), and where pictures lie for a network that taught
 itself (learn/self_taught.py).
@@ -55,7 +55,7 @@ def places_of(pool: Pool, config: Config, on_progress: OnProgress = lambda what,
     """Let a network teach itself where pictures lie, when that is first asked; None where pixels are to tell."""
     if settled(config, pool).neighbours == "pixels":
         return None
-    changes = changes_for("strong" if config.views == "plain" else config.views, pool.shape) or Changes()
+    changes = changes_for(config.views, pool.shape) or Changes()  # what is learned from may be shown plainly, this not
     return SelfTaught(pool, changes, config.seed, lambda share: on_progress("looking at the pictures", share))
 
 

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 import deepbass
 from deepbass.core.config import Config
 from deepbass.data.pool import Pool
-from deepbass.runs.advised import features_for_advice, places_of, settled
+from deepbass.runs.besides_pixels import features_for_advice, places_of, settled
 from deepbass.runs.lifecycle import Watch
 from deepbass.store.rundir import RunDir
 from tests.runs.small_runs import everything
@@ -137,7 +137,7 @@ def test_there_is_no_advice_on_what_is_no_picture_or_too_small_to_be_seen() -> N
 def test_without_a_network_for_photographs_auto_is_none_and_wanting_it_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("runs.advised", "features.imagenet", "features.choice"):
+    for place in ("runs.besides_pixels", "features.imagenet", "features.choice"):
         monkeypatch.setattr(f"deepbass.{place}.network_weights", lambda: None)
     run(tmp_path / "auto", iterations=1)
     with RunDir.open(tmp_path / "auto") as begun:
