@@ -24,7 +24,7 @@ WAYS = ("none", "auto")
 
 def measured(name: str, seed: int, folder: Path | None) -> dict[str, Any]:
     """Learn from pictures without advice and with it."""
-    return {way: learned(name, seed, LABELS, advice=way) for way in WAYS}
+    return {way: learned(name, seed, LABELS, advice=way, initial=LABELS) for way in WAYS}
 
 
 def table(found: dict[str, Any]) -> str:

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import small_pictures
-from deepbass.core.by_budget import more_typical
 from deepbass.core.config import WEIGHED, Config
 from deepbass.core.labels import Answers, Ids, Labels
+from deepbass.core.more_typical import more_typical
 from deepbass.core.pool_places import Places
 from deepbass.data.load import from_arrays, load
 from deepbass.data.pool import Pool

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from deepbass.core.belief import Belief, BeliefSum
-from deepbass.core.by_budget import TYPICAL_PER_CLASS, acquisition, by_budget, fair_share, typical_share
+from deepbass.core.by_budget import acquisition, by_budget, fair_share, typical_share
 from deepbass.core.config import BY_BUDGET, Config
 from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Answers, Labels
+from deepbass.core.more_typical import TYPICAL_PER_CLASS
 from deepbass.core.pool_places import Places
 from deepbass.data.pool import Pool
 from tests.core.test_typical import blobs

@@ -105,6 +105,15 @@ def test_on_pictures_the_default_spends_any_budget_while_there_is_time_to_learn(
     assert config.copies * budget >= 2_000 or config.copies == 1
 
 
+def test_half_of_a_few_labels_of_pictures_are_typical_and_the_others_are_asked_for_amid_doubts() -> None:
+    def settings(budget: int) -> tuple[int, str]:
+        chosen = suited("pixels", (1, 28, 28), 60_000, {"budget": budget})
+        return chosen["initial"], chosen["acquire"]
+
+    assert [settings(budget) for budget in (1, 10, 20, 40)] == [(first, "regional") for first in (1, 5, 10, 20)]
+    assert [settings(budget) for budget in (41, 100)] == [(20, "margin-draw"), (33, "margin-draw")]
+
+
 def test_a_large_pool_of_pictures_has_fewer_iterations_in_about_the_same_time() -> None:
     found = [suited("pixels", (1, 28, 28), samples, {})["iterations"] for samples in (500, 5_000, 60_000, 10**7)]
     assert found == sorted(found, reverse=True)

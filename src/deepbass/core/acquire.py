@@ -19,6 +19,8 @@ from deepbass.core.need import EVERYTHING, GUESSES, Highest, Need, every_pass
 from deepbass.core.score import CLOSENESS, DISSENT, DOUBT, ENTROPY, INFORMATION, Score
 
 MOST_AT_A_TIME = 100  # that are chosen with regard to one another
+FAIR_SHARE = 5  # one question of so many is put by lot
+DOUBTFUL = 5  # times as many as wanted are drawn from
 _AT_A_TIME = 1 << 16  # samples that are looked at, to choose the highest scores of a large pool
 
 Acquisition = Callable[[Belief, Ids, int, np.random.Generator], Ids]
@@ -132,6 +134,13 @@ def mixed(fair: Ids, others: Ids, rng: np.random.Generator) -> Ids:
     return together
 
 
+def doubtful(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
+    """Draw from the samples whose first class leads least over the second: the least of all are much alike."""
+    lead = belief.about(askable).margin
+    near = askable[np.lexsort((askable, lead))][: DOUBTFUL * count]
+    return at_random(belief, near, count, rng)
+
+
 def nothing(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
     """Never ask: pure semi-supervised learning."""
     return NO_IDS
@@ -146,7 +155,7 @@ ACQUIRE: dict[str, Callable[[float], Acquire]] = {
     "variation-ratios": lambda q: top(DISSENT),
     "least-confidence": lambda q: top(DOUBT),
     "margin": lambda q: top(CLOSENESS),
-    "margin-draw": lambda q: draw_from_top(CLOSENESS, times=5, fair_share=5),
+    "margin-draw": lambda q: draw_from_top(CLOSENESS, DOUBTFUL, FAIR_SHARE),
     "random": lambda q: Acquire(at_random, lambda askable, count: GUESSES),
     "none": lambda q: Acquire(nothing, lambda askable, count: GUESSES),
 }

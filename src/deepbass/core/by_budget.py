@@ -14,20 +14,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from deepbass.core.acquire import ACQUIRE, MOST_AT_A_TIME, Acquire, Acquisition, at_random, mixed
+from deepbass.core.acquire import ACQUIRE, MOST_AT_A_TIME, Acquire, Acquisition, at_random, doubtful, mixed
 from deepbass.core.badge import badge
 from deepbass.core.batch_bald import batch_bald
 from deepbass.core.belief import Belief
 from deepbass.core.config import BY_BUDGET, Config
 from deepbass.core.errors import ConfigError
 from deepbass.core.labels import Ids, Labels
+from deepbass.core.more_typical import TYPICAL_PER_CLASS, more_typical
 from deepbass.core.need import every_pass
 from deepbass.core.pool_places import Places
+from deepbass.core.regional import regional
 from deepbass.core.samples import Samples
-from deepbass.core.typical import MOST_CLUSTERS, by_density, k_means
 
-TYPICAL_PER_CLASS = 5  # labels, as many as classes times this, that are typical ones
-_DOUBTFUL = 5  # times as many as wanted are drawn from
 _FAIR = 0.1  # share of the questions that are put at random
 _SURE = (0.7, 0.9)  # of the pool, on average: below the first only typical samples are asked for, above the other none
 _MET = 2  # labels of a class that has been met
@@ -63,6 +62,7 @@ PLACED: dict[str, Callable[[Places], Acquire]] = {  # policies that go by where 
     BY_BUDGET: by_budget,
     "batch-bald": batch_bald,
     "badge": badge,
+    "regional": regional,
 }
 _OF_ROWS = ("auto", "pixels", "table")  # what one dimension is columns of a table with
 
@@ -96,31 +96,6 @@ def acquisition(config: Config, samples: Samples | None) -> Acquire:
         raise ConfigError(f"acquire = {config.acquire} goes by where samples lie: give the pool, too.")
     places = Places(samples, config.seed)
     if config.acquire == BY_BUDGET:
-        return by_budget(places, copies_differ=len(samples.shape) == 1 and config.features in _OF_ROWS)
+        rows = len(samples.shape) == 1 and not config.teacher  # and no places of pictures
+        return by_budget(places, copies_differ=rows and config.features in _OF_ROWS)
     return PLACED[config.acquire](places)
-
-
-def more_typical(places: Places, taken: Ids, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
-    """Ask for the densest sample of clusters that have fewest taken ones, large clusters first.
-
-    There is a cluster for each that is taken or wanted.
-    """
-    some, points = places.some, places.points[places.some]
-    many = min(len(taken) + count, MOST_CLUSTERS, len(some))
-    clusters = k_means(places.unrolled.along(many), many, rng)
-    sizes = np.bincount(clusters)
-    there = np.bincount(clusters[places.nearest_some(taken)], minlength=len(sizes))
-    free = np.isin(some, askable)
-    chosen: list[int] = []
-    for cluster in np.lexsort((-sizes, there)):
-        members = np.flatnonzero((clusters == cluster) & free)
-        if len(members) and len(chosen) < count:
-            chosen.append(int(some[by_density(points, members)[0]]))
-    return np.array(chosen, dtype=np.int64)
-
-
-def doubtful(belief: Belief, askable: Ids, count: int, rng: np.random.Generator) -> Ids:
-    """Draw from the samples whose first class leads least over the second: the least of all are much alike."""
-    lead = belief.about(askable).margin
-    near = askable[np.lexsort((askable, lead))][: _DOUBTFUL * count]
-    return at_random(belief, near, count, rng)

@@ -78,6 +78,7 @@ class Config:
             "table's rows when nothing else is left; one question in ten at random, more while a class was hardly met",
             "batch-bald": "the batch whose labels together tell most about the weights, up to 20 at a time; no copies",
             "badge": "k-means++ on the last layer's gradients: doubtful and unlike; no copies",
+            "regional": "whoever lies amid most doubt, one by one; no copies; one question in five is put at random",
         },
         code=True,
         written=(OWN,),

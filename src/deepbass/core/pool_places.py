@@ -6,12 +6,14 @@ import math
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
+from deepbass.core.graph import neighbour_graph
 from deepbass.core.labels import Ids
 from deepbass.core.randomness import generator
 from deepbass.core.samples import Samples
 from deepbass.core.typical import DIMENSIONS, MOST_POINTS, main_directions, squares
-from deepbass.core.unrolled import MOST_UNROLLED, Points, Unrolled
+from deepbass.core.unrolled import MOST_UNROLLED, NEIGHBOURS, Points, Unrolled
 
 _BYTES = 1 << 28  # of samples that are read at a time
 _ROWS = 65_536  # whose sums are taken at a time
@@ -34,6 +36,11 @@ class Places:
         rng = generator(self._seed, 0, "samples that speak for all")
         count = len(self.points)
         return np.arange(count) if count <= MOST_POINTS else np.sort(rng.choice(count, MOST_POINTS, replace=False))
+
+    @cached_property
+    def graph(self) -> sparse.csr_matrix:
+        """Who of these lies next to whom."""
+        return neighbour_graph(self.points[self.some], NEIGHBOURS)
 
     @cached_property
     def unrolled(self) -> Unrolled:

@@ -34,6 +34,7 @@ _ITERATIONS = 30  # of a small pool; a large one takes longer to look at, and ha
 _LOOKS = 4_000_000  # at a sample, in all iterations; to learn from one takes as long as a few looks
 _LOOKS_TO_LEARN = 130_000  # that the training in an iteration takes as long as
 _FEWEST_ITERATIONS = 10
+_FEW = 40  # labels of which each has to settle a whole neighbourhood
 _KNOWN = 6_000  # presentations of known labels in an epoch
 _FIRST = 60_000  # in the initial training
 _GUESSES = 12_000  # in an epoch, of pictures of 28 x 28 pixels; of larger ones fewer
@@ -119,6 +120,7 @@ def on_pictures(
     asking = max(1, iterations // 2)  # iterations in which questions are asked: later answers would teach too little
     return {
         **_ON_PICTURES,
+        **({"acquire": "regional"} if budget <= _FEW else {}),
         "budget": budget,
         "initial": initial,
         "ask_count": max(1, -(-(budget - initial) // asking)),
@@ -157,5 +159,5 @@ def for_pixels(shape: tuple[int, ...], given: Mapping[str, Any]) -> bool:
 
 
 def first_labels(budget: int) -> int:
-    """Tell how many labels of a budget the first ones are: all of a few, a third of many."""
-    return budget if budget <= 20 else max(20, budget // 3)
+    """Tell how many labels of a budget the first ones are: half of a few, a third of many."""
+    return max(1, budget // 2) if budget <= _FEW else max(20, budget // 3)

@@ -19,7 +19,7 @@ from deepbass.core.labels import Ids
 Points = NDArray[np.float32]
 
 MOST_UNROLLED = 50  # dimensions: with more clusters than that, near points do as well, and in less time
-_LINKED = 10  # neighbours of each
+NEIGHBOURS = 10  # neighbours of each
 _SMALL = 4  # times smaller than a cluster is on average: too few to stand for others
 _ENOUGH = 1e-3  # error of an eigenvalue
 
@@ -29,7 +29,7 @@ class Unrolled:
 
     def __init__(self, points: Points, dimensions: int, rng: np.random.Generator) -> None:
         """Find the eigenvectors for clusters up to so many, or the most that there are."""
-        graph = neighbour_graph(points, _LINKED)
+        graph = neighbour_graph(points, NEIGHBOURS)
         _, part_of = connected_components(graph, directed=False)
         self._count, self._most = len(points), min(dimensions, MOST_UNROLLED)
         self._parts: list[tuple[Ids, NDArray[np.floating]]] = []

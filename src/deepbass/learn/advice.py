@@ -3,8 +3,9 @@
 A network that learns from its own guesses cannot find out what it never doubted. A head on features of a network that
 knows photographs errs elsewhere. Both are asked, and a sample is taken for what both together make of it: their
 probabilities are multiplied (a product of experts: Hinton, 2002). Neither has to be trusted: the head is as sure as
-known labels that were kept from it say that it may be, so where it tells nothing it says nothing. Where all labels are
-of typical samples, which are told most easily, it is made more modest, and heard only if it knows more than neighbours.
+known labels that were kept from it say that it may be, so where it tells nothing it says nothing. Where few labels
+are of others than typical samples, which are told most easily, it is made more modest, and heard only if it knows more
+than neighbours.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from deepbass.learn.pool_heads import Head
 
 MOST = 6_000  # samples of the pool that are advised on: what is seen of them takes a minute to compute
 _AGAIN = 1.1  # times as many labels as the head was last solved with
+_OTHERS = 20  # labels that are not of typical samples: with no more, these show little of what the head knows
 _HEAT = 2.0  # what the logits are divided by of who is surer than he may be: the network, and a head on typical labels
 _TINY = 1e-9
 _PACKED = "advice."  # what the names of its tensors begin with in a packed state
@@ -48,8 +50,10 @@ class Advice:
             self._head = _AdvisingHead(self.ids, features, classes, config)
         finally:
             REPLACED_BY.reset(here)
-        # no label that was kept from the head has shown what it knows of others than typical ones
-        self.typical = config.start == "typical" and config.budget is not None and config.budget <= config.initial
+        # hardly a label that is kept from the head shows what it knows of others than typical ones
+        self.typical = (
+            config.start == "typical" and config.budget is not None and config.budget - config.initial <= _OTHERS
+        )
         self._solved_with = 0
         self._said_N_C: Floats | None = None  # by the head as it was last solved
         self.heard = True  # unless it is found to know less than others

@@ -76,6 +76,11 @@ class LocalLearner:
         """Name what runs the model: torch, or the kernel and its build. Results differ between them in rounding."""
         return self._engine.name
 
+    @property
+    def places(self) -> Samples:
+        """Tell where the pool's samples lie, for whoever asks for some of them with regard to others."""
+        return self._pool
+
     def rehearse(self) -> None:
         """Make a few dropout passes over a few samples, to refuse a model without dropout before it is trained."""
         passes = min(self._config.passes_pool, 4)

@@ -16,7 +16,7 @@ from deepbass.core.typical import main_directions
 from deepbass.learn.heads import LinearHead
 
 MOST_POINTS = 20_000  # of a larger pool a random part speaks for all
-DIMENSIONS = 128  # what is beyond is mostly noise, and time
+DIMENSIONS = 256  # what is beyond is mostly noise, and time
 _NEIGHBOURS = 10
 _SHOWN = 2_000  # samples that heads are fitted to: more of them change little
 _ALPHA, _ROUNDS = 0.9, 25  # how far labels are spread: a known one speaks for its neighbourhood, not for all

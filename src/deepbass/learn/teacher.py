@@ -111,6 +111,11 @@ class TeacherLearner(LocalLearner):
             self._held.learned, self._held.begun = np.union1d(self._held.learned, labels.known), True
         self._trainings += 1
 
+    @property
+    def places(self) -> Samples:
+        """Tell where the pool's pictures lie: as a network that taught itself sees them, if there is one."""
+        return self._pool if self._places is None else self._places
+
     def leave_out(self, ids: Ids) -> None:
         """Never guess at some samples for training, nor count on labels of theirs: they are an audit's."""
         self._held.left_out = ids

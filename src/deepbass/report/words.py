@@ -23,6 +23,7 @@ _CHOICE = {
     "margin-draw": "samples drawn from those most torn between two classes",
     "batch-bald": "batches whose labels would tell most about the weights",
     "badge": "samples that it was in doubt about and that lay far apart",
+    "regional": "samples that lay amid others it was in doubt about",
     "by-budget": "typical samples first, then such as were torn between two classes",
     "random": "samples drawn at random",
     OWN: "samples chosen by a rule passed in Python",

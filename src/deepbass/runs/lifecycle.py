@@ -99,7 +99,7 @@ class Run:
         self._history: list[Metrics] = []  # of the iterations that count, for stop rules
         self._callbacks = callbacks or Callbacks(None)
         pool = data.pool
-        method = method_with(config, own, rows=pool.row_map, samples=pool, history=self._history)
+        method = method_with(config, own, rows=pool.row_map, samples=learner.places, history=self._history)
         self._method = replace(method, stop=self._callbacks.stop(method.stop))
         self._source = config.oracle if config.oracle in ORACLES else "own"
         self._quality: Quality | None = None  # of the newest iteration, if it was made here

@@ -65,7 +65,7 @@ def fit_whole(
     learner = new_learner(config, seen, len(given.classes), network, own=own, places=places)
     learner.rehearse()
     measured: list[Metrics] = []
-    method = method_with(config, own, rows=rows, samples=seen.pool, history=measured)
+    method = method_with(config, own, rows=rows, samples=learner.places, history=measured)
     called = Callbacks(callbacks)
     called.on_start(config)
 
