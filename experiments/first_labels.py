@@ -20,7 +20,7 @@ from deepbass.core.config import Config
 from deepbass.core.graph import neighbour_graph, spread
 from deepbass.core.labels import Ids
 from deepbass.core.typical import DIMENSIONS, densest_of_each, k_means, reduce
-from deepbass.core.unrolled import Points, Unrolled
+from deepbass.core.unrolled import LINKED, Points, Unrolled
 from deepbass.data.load import load
 from deepbass.files import replace_file
 from deepbass.runs.featurise import Featuriser
@@ -50,7 +50,9 @@ def measure(name: str) -> dict[str, Any]:
 
 def choose(points: Points, count: int, along: bool, rng: np.random.Generator) -> Ids:
     """Choose typical samples of clusters of one kind or the other."""
-    clusters = k_means(Unrolled(points, count, rng).along(count) if along else points, count, rng)
+    clusters = k_means(
+        Unrolled(neighbour_graph(points, LINKED), count, rng).along(count) if along else points, count, rng
+    )
     return densest_of_each(points, clusters)[:count]
 
 

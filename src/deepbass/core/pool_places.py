@@ -13,7 +13,7 @@ from deepbass.core.labels import Ids
 from deepbass.core.randomness import generator
 from deepbass.core.samples import Samples
 from deepbass.core.typical import DIMENSIONS, MOST_POINTS, main_directions, squares
-from deepbass.core.unrolled import MOST_UNROLLED, NEIGHBOURS, Points, Unrolled
+from deepbass.core.unrolled import LINKED, MOST_UNROLLED, Points, Unrolled
 
 _BYTES = 1 << 28  # of samples that are read at a time
 _ROWS = 65_536  # whose sums are taken at a time
@@ -40,12 +40,12 @@ class Places:
     @cached_property
     def graph(self) -> sparse.csr_matrix:
         """Who of these lies next to whom."""
-        return neighbour_graph(self.points[self.some], NEIGHBOURS)
+        return neighbour_graph(self.points[self.some], LINKED)
 
     @cached_property
     def unrolled(self) -> Unrolled:
         """These, along their neighbours."""
-        return Unrolled(self.points[self.some], MOST_UNROLLED, generator(self._seed, 0, "along neighbours"))
+        return Unrolled(self.graph, MOST_UNROLLED, generator(self._seed, 0, "along neighbours"))
 
     def nearest_some(self, ids: Ids) -> Ids:
         """Find samples in `some`, by place: who is not there is where the nearest one is."""

@@ -38,7 +38,7 @@ def regional(places: Places) -> Acquire:
             by_lot = drawn(askable, min(count, int(np.floor(count / FAIR_SHARE + rng.random()))))
             fresh = places.first_of_each(np.setdiff1d(askable, by_lot), np.union1d(taken, by_lot))
             wanted = count - len(by_lot)
-            if _is_unmet(labels):
+            if _misses_a_class(labels):
                 chosen = more_typical(places, np.union1d(taken, by_lot), fresh, min(wanted, MOST_AT_A_TIME), rng)
             else:
                 doubt_S = 1.0 - belief.about(places.some).margin.astype(np.float64)
@@ -52,7 +52,7 @@ def regional(places: Places) -> Acquire:
     return Acquire(doubtful, lambda askable, count: every_pass("margin"), given, MOST_AT_A_TIME)
 
 
-def _is_unmet(labels: Labels) -> bool:
+def _misses_a_class(labels: Labels) -> bool:
     """Tell whether a class has no label yet, while labels are few: a class that nobody meets may not be there."""
     known = labels.answer[labels.known]
     return len(known) < TYPICAL_PER_CLASS * labels.classes and len(np.unique(known)) < labels.classes

@@ -11,9 +11,10 @@ import math
 import numpy as np
 from scipy import sparse
 
+from deepbass.core.graph import neighbour_graph
 from deepbass.core.labels import Ids
 from deepbass.core.samples import Samples
-from deepbass.core.unrolled import MOST_UNROLLED, Points, Unrolled
+from deepbass.core.unrolled import LINKED, MOST_UNROLLED, Points, Unrolled
 
 MOST_POINTS = 20_000  # that are clustered: of a larger pool a random part
 MOST_CLUSTERS = 500  # more of them would be too small to tell what is typical
@@ -37,7 +38,10 @@ def typical(points: Points, count: int, rng: np.random.Generator) -> Ids:
         rows = np.sort(rng.choice(len(points), max(MOST_POINTS, count), replace=False))
     reduced = reduce(points[rows], DIMENSIONS, rng)
     many = min(count, MOST_CLUSTERS, len(rows))
-    clusters = k_means(Unrolled(reduced, many, rng).along(many) if many <= MOST_UNROLLED else reduced, many, rng)
+    seen = reduced
+    if many <= MOST_UNROLLED:
+        seen = Unrolled(neighbour_graph(reduced, LINKED), many, rng).along(many)
+    clusters = k_means(seen, many, rng)
     return rows[densest_of_each(reduced, clusters)[:count]]
 
 

@@ -13,13 +13,13 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
-from deepbass.core.graph import balanced, neighbour_graph
+from deepbass.core.graph import balanced
 from deepbass.core.labels import Ids
 
 Points = NDArray[np.float32]
 
 MOST_UNROLLED = 50  # dimensions: with more clusters than that, near points do as well, and in less time
-NEIGHBOURS = 10  # neighbours of each
+LINKED = 10  # neighbours of each point of a graph that is unrolled
 _SMALL = 4  # times smaller than a cluster is on average: too few to stand for others
 _ENOUGH = 1e-3  # error of an eigenvalue
 
@@ -27,11 +27,10 @@ _ENOUGH = 1e-3  # error of an eigenvalue
 class Unrolled:
     """Points by the main eigenvectors of their graph, part by part where it does not hang together."""
 
-    def __init__(self, points: Points, dimensions: int, rng: np.random.Generator) -> None:
+    def __init__(self, graph: sparse.csr_matrix, dimensions: int, rng: np.random.Generator) -> None:
         """Find the eigenvectors for clusters up to so many, or the most that there are."""
-        graph = neighbour_graph(points, NEIGHBOURS)
         _, part_of = connected_components(graph, directed=False)
-        self._count, self._most = len(points), min(dimensions, MOST_UNROLLED)
+        self._count, self._most = len(part_of), min(dimensions, MOST_UNROLLED)
         self._parts: list[tuple[Ids, NDArray[np.floating]]] = []
         for part in np.argsort(-np.bincount(part_of), kind="stable"):
             members = np.flatnonzero(part_of == part)
