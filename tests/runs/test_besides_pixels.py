@@ -14,6 +14,7 @@ from deepbass.core.config import Config
 from deepbass.data.pool import Pool
 from deepbass.runs.besides_pixels import features_for_advice, places_of, settled
 from deepbass.runs.lifecycle import Watch
+from deepbass.store.event_rows import INITIAL
 from deepbass.store.rundir import RunDir
 from tests.runs.small_runs import everything
 
@@ -71,15 +72,21 @@ def test_a_run_whose_network_taught_itself_goes_on_to_the_same_bits_and_does_not
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("deepbass.learn.self_taught._PAIRS", 2_000)
-    wanted: dict[str, Any] = {"neighbours": "self-taught", "advice": "none"}
-    whole, pixels = run(tmp_path / "whole", **wanted), run(tmp_path / "pixels", advice="none")
+    few: dict[str, Any] = {"advice": "none", "initial": 24, "budget": 32, "iterations": 4}
+    wanted: dict[str, Any] = {"neighbours": "self-taught", **few}
+    whole, pixels = run(tmp_path / "whole", **wanted), run(tmp_path / "pixels", **few)
     with RunDir.open(whole.path) as begun, RunDir.open(pixels.path) as other:
         assert begun.about["config"]["neighbours"] == "self-taught"
         assert other.about["config"]["neighbours"] == "pixels"  # what auto is for eighty pictures, for good
     assert everything(whole.path)["live_answers"] != everything(pixels.path)["live_answers"]
+    with RunDir.open(whole.path) as begun:
+        answers = begun.events.answers()
+    first = [row.sample for row in answers if row.source == INITIAL]
+    assert len(np.unique(Y[first])) == 10  # every class, so what follows is asked for amid doubts
+    assert {row.iteration for row in answers if row.source != INITIAL} == {1, 2}  # before and after the stop below
 
     def stop(iteration: int, metrics: object) -> None:
-        if iteration == 2:
+        if iteration == 1:
             raise Stopped
 
     stopped = tmp_path / "stopped"
