@@ -23,10 +23,12 @@ ROOT = Path(__file__).parents[2]
         "on_tables",
         "advice",
         "few_labels",
+        "few_questions",
         "first_guesses",
         "neighbours",
         "without_augmentation",
         "many_kinds",
+        "view_of_pool",
         "nearness",
     ],
 )
