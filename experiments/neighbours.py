@@ -2,8 +2,8 @@
 
     python experiments/neighbours.py [NAME ...] [--seeds 2] [--table]    NAME: "letters, 20 labels" (small_pictures.py)
 
-Pictures of the training part, 20,000 of MNIST and 5,000 of others, judged by 3,000 further ones; 20 iterations, and all
-else as by default. Written to results/neighbours.json: what is there already is not computed again.
+Pictures of the training part, 20,000 of MNIST and 5,000 of others, judged by 3,000 further ones; 20 labels are
+all of typical ones; 20 iterations, and all else as by default. Written to results/neighbours.json: what is there already is not computed again.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from small_pictures import KINDS
 from small_runs import learned
 
 RESULTS = Path(__file__).parent.parent / "results" / "neighbours.json"
-NAMES = [f"{kind}, {labels} labels" for labels in (20, 100) for kind in KINDS]
+FEW = 20  # labels, all of typical pictures
+NAMES = [f"{kind}, {labels} labels" for labels in (FEW, 100) for kind in KINDS]
 WAYS = ("pixels", "self-taught")
 
 
 def measured(name: str, seed: int, folder: Path | None) -> dict[str, Any]:
     """Learn from pictures with the neighbours of either kind."""
     kind, labels = name.removesuffix(" labels").rsplit(", ", 1)
-    return {way: learned(kind, seed, int(labels), neighbours=way) for way in WAYS}
+    first = {"initial": FEW} if int(labels) == FEW else {}
+    return {way: learned(kind, seed, int(labels), neighbours=way, **first) for way in WAYS}
 
 
 def table(found: dict[str, Any]) -> str:
