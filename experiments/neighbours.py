@@ -2,8 +2,9 @@
 
     python experiments/neighbours.py [NAME ...] [--seeds 2] [--table]    NAME: "letters, 20 labels" (small_pictures.py)
 
-Pictures of the training part, 20,000 of MNIST and 5,000 of others, judged by 3,000 further ones; 20 labels are
-all of typical ones; 20 iterations, and all else as by default. Written to results/neighbours.json: what is there already is not computed again.
+Pictures of the training part, 20,000 of MNIST and 5,000 of others, judged by 3,000 further ones; 20 labels are all of
+typical ones; 20 iterations, and all else as by default. Written to results/neighbours.json: what is there already is
+not computed again.
 """
 
 from __future__ import annotations
