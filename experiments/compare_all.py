@@ -32,9 +32,9 @@ TASKS: dict[str, list[str]] = {
     "imbalanced": [str(imbalanced.FILE), "--target", "label", "--labels", "50,100,300"],
     "newsgroups-sentences": ["newsgroups", "--features", "sentences", "--labels", "100,300,1000"],
     "newsgroups-words": ["newsgroups", "--features", "words", "--labels", "100,300,1000"],
-    "cifar-10": ["cifar-10", "--features", "imagenet", "--pool", "12000", "--labels", "50,100,300,1000"],
+    "cifar-10": ["cifar-10", "--features", "imagenet-depths", "--pool", "12000", "--labels", "50,100,300,1000"],
     "fashion-mnist": [
-        *("fashion-mnist", "--features", "imagenet"),  # which is what auto takes
+        *("fashion-mnist", "--features", "imagenet-depths"),  # which is what auto takes
         *("--pool", "12000", "--labels", "100,300,1000"),
     ],
     "fashion-mnist-pixels": [

@@ -23,9 +23,9 @@ TEXTS = [f"text {number} of {['cats', 'dogs'][number % 2]}" for number in range(
     ("kind", "samples", "chosen"),
     [
         ("image", pictures(3, (28, 28), "L"), "pixels"),
-        ("image", pictures(3, (32, 32)), "imagenet"),
-        ("image", pictures(3, (300, 200), "L"), "imagenet"),
-        ("text", TEXTS, "sentences"),
+        ("image", pictures(3, (32, 32)), "imagenet-depths"),
+        ("image", pictures(3, (300, 200), "L"), "imagenet-depths"),
+        ("text", TEXTS, "sentences-words"),
         ("row", ROWS, "table"),
     ],
 )
@@ -50,7 +50,9 @@ def test_auto_tells_what_an_extra_would_gain(
 
 
 def test_features_that_do_not_fit_the_samples_are_refused() -> None:
-    with pytest.raises(ConfigError, match="'imagenet' are for pictures, and these are texts: use sentences, words"):
+    with pytest.raises(
+        ConfigError, match="'imagenet' are for pictures, and these are texts: use sentences, sentences-words, words"
+    ):
         compute_features(Found("text", TEXTS), None, "imagenet")
     with pytest.raises(ConfigError, match="nothing to compute"):
         compute_features(Found("image", pictures(1)), None, "pixels")
@@ -85,7 +87,10 @@ def test_if_every_sample_fails_that_is_an_error(cache: Path) -> None:
     ("choice", "kind", "samples"),
     [
         ("imagenet", "image", pictures(2)),
+        ("imagenet-depths", "image", pictures(2)),
         ("sentences", "text", TEXTS[:3]),
+        ("sentences-words", "text", TEXTS),
+        ("sentences-words", "text", ["?", "!!", "..."]),
         ("words", "text", TEXTS),
         ("table", "row", ROWS),
     ],

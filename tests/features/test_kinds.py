@@ -61,7 +61,7 @@ def test_signs_stay_pixels_and_things_do_not(rng: np.random.Generator) -> None:
     signs, things = Found("image", letters(300, rng)), Found("image", photographs(300, rng))
     assert kinds_seen(signs.samples[:32]) < 4 < kinds_seen(things.samples[:32])
     stay, seen = choose(signs, "auto"), choose(things, "auto")
-    assert (stay.name, seen.name) == ("pixels", "imagenet")
+    assert (stay.name, seen.name) == ("pixels", "imagenet-depths")
     assert "small grey pictures (28 pixels)" in stay.why
     assert "kinds of things" in stay.why
     assert len(signs.read_rows) == 24 + 32  # a few are enough to tell that it knows none of them
@@ -82,4 +82,4 @@ def test_a_network_that_reads_pictures_is_given_pictures(network: str, rng: np.r
 def test_photographs_in_colour_are_pixels_only_for_a_network_that_says_so() -> None:
     colour = Found("image", [Image.new("RGB", (32, 32), "red")])
     assert choose(colour, "auto", "small-cnn").name == "pixels"
-    assert choose(colour, "auto", "own").name == "imagenet"
+    assert choose(colour, "auto", "own").name == "imagenet-depths"

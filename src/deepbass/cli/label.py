@@ -103,8 +103,8 @@ def label(
     features: Annotated[
         str | None,
         typer.Option(
-            help="What the network sees: auto, pixels, imagenet, sentences, words, table, series, or your own as "
-            "file.py:function, named at every start. (default: auto)"
+            help="What the network sees: auto, pixels, imagenet, imagenet-depths, sentences, words, sentences-words, "
+            "table, series, or your own as file.py:function, named at every start. (default: auto)"
         ),
     ] = None,
     set_: Annotated[

@@ -19,7 +19,8 @@ from deepbass.data.raw_rows import RowNumbers, TableRows, Texts
 from deepbass.data.raw_series import ArraySeries, is_series, is_stack
 from deepbass.data.source import Part, Source, is_raw
 
-SERIES, PIXELS, IMAGENET = "series", "pixels", "imagenet"  # values of the setting features
+SERIES = "series"  # values of the setting features
+PICTURES = ("pixels", "imagenet", "imagenet-depths")
 
 
 class FeatureRows(Protocol):
@@ -93,7 +94,7 @@ def with_raw(source: Source, features: str = "auto") -> Source:
     both, or any, leave it to what the training part looks like.
     """
     series = is_stack(source.train.X) and (
-        features == SERIES or (features not in (PIXELS, IMAGENET) and is_series(source.train.X))
+        features == SERIES or (features not in PICTURES and is_series(source.train.X))
     )
     validation = None if source.validation is None else _as_raw(source.validation, series)
     return replace(source, train=_as_raw(source.train, series), validation=validation)

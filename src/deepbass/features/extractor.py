@@ -65,6 +65,17 @@ class FittedExtractor(Extractor, Protocol):
         """Learn from these samples what the features are; unreadable ones are left out."""
 
 
+class JoinedExtractor(FittedExtractor, Protocol):
+    """An extractor of several kinds of features, each of which can be computed and kept for itself."""
+
+    @property
+    def parts(self) -> tuple[Extractor, ...]:
+        """List them."""
+
+    def joined(self, parts: Sequence[Features]) -> Features:
+        """Make the features of those of the parts."""
+
+
 class PreparingExtractor:
     """What most extractors share: computing is preparing every sample, then computing what is prepared."""
 

@@ -56,7 +56,7 @@ class ImagenetFeatures(PreparingExtractor):
         if path is None:
             raise not_installed(self.name, "photos")
         with decoding(path, f"file of {NETWORK}'s weights", f"Install {WEIGHTS} again.", ConfigError):
-            self.network = _load(path)
+            self.network: nn.Module = _load(path)
         self.identity = (
             f"{NETWORK} {digest_of_file(path)}, {ARCHITECTURE} {importlib.metadata.version(ARCHITECTURE)}, "
             f"{side} x {side} pixels in the picture's shape, 1"
@@ -78,7 +78,7 @@ class ImagenetFeatures(PreparingExtractor):
         by_shape: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for number, picture in enumerate(prepared):
             by_shape[picture.shape].append(number)
-        features = np.empty((len(prepared), WIDTH), dtype=np.float32)
+        features = np.empty((len(prepared), self.width), dtype=np.float32)
         for (height, width, _), alike in by_shape.items():
             at_once = max(1, PIXELS_AT_ONCE // (height * width))
             for numbers in (alike[start : start + at_once] for start in range(0, len(alike), at_once)):
@@ -94,7 +94,7 @@ class ImagenetFeatures(PreparingExtractor):
     def verdicts(self, features: Features) -> NDArray[np.float32]:
         """Tell what the network takes pictures for, given their features: probabilities of its own 1,000 classes."""
         with torch.inference_mode():
-            found: NDArray[np.float32] = torch.softmax(self.network.judge(torch.from_numpy(features)), 1).numpy()
+            found: NDArray[np.float32] = torch.softmax(self.network.judge(torch.from_numpy(features)), 1).numpy()  # type: ignore[operator]
         return found
 
     def state(self) -> State:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 
 import numpy as np
 import safetensors.numpy
@@ -17,10 +18,21 @@ from deepbass.features.extractor import Extractor, State
 _FACTS = "facts"  # all of a state that is no array, as the bytes of a JSON text
 _KIND: dict[str, JsonKind] = {  # what must be in it, by name of the features
     "imagenet": {"identity": str, "side": int},
+    "imagenet-depths": {"identity": str, "side": int},
     "sentences": {"identity": str},
     "words": {"version": int, "terms": [str]},
+    "sentences-words": {"identity": str, "version": int, "terms": [str]},
     "series": {"version": int, "steps": int},
     "table": {"version": int, "numbers": [list], "categories": [list], "left_out": {"*": str}},
+}
+_MADE_BY = {  # by what: modules of this room
+    "imagenet": ("deepbass.features.imagenet", "ImagenetFeatures"),
+    "imagenet-depths": ("deepbass.features.imagenet_depths", "ImagenetDepths"),
+    "sentences": ("deepbass.features.sentences", "SentenceFeatures"),
+    "words": ("deepbass.features.tfidf", "WordFeatures"),
+    "sentences-words": ("deepbass.features.sentences_words", "SentencesWords"),
+    "series": ("deepbass.features.series", "SeriesFeatures"),
+    "table": ("deepbass.features.tabular", "TableFeatures"),
 }
 _OWN: JsonKind = {"identity": str, "kind": str, "width": int}
 
@@ -61,22 +73,6 @@ def _make(state: State, named: str | None) -> Extractor:
         from deepbass.features.own_features import OwnFeatures
 
         return OwnFeatures.from_state(state, named or state["name"])
-    if state["name"] == "imagenet":
-        from deepbass.features.imagenet import ImagenetFeatures
-
-        return ImagenetFeatures.from_state(state)
-    if state["name"] == "sentences":
-        from deepbass.features.sentences import SentenceFeatures
-
-        return SentenceFeatures.from_state(state)
-    if state["name"] == "words":
-        from deepbass.features.tfidf import WordFeatures
-
-        return WordFeatures.from_state(state)
-    if state["name"] == "series":
-        from deepbass.features.series import SeriesFeatures
-
-        return SeriesFeatures.from_state(state)
-    from deepbass.features.tabular import TableFeatures
-
-    return TableFeatures.from_state(state)
+    place, made = _MADE_BY[state["name"]]
+    found: Extractor = getattr(import_module(place), made).from_state(state)
+    return found

@@ -18,8 +18,8 @@ from deepbass.data.pool import Pool
 from deepbass.data.raw_images import ArrayImages, is_picture
 from deepbass.features.choice import SEEN_FROM
 from deepbass.features.compute import open_features
-from deepbass.features.feature_array import FeatureArray
 from deepbass.features.installed import network_weights
+from deepbass.features.joined_features import ComputedFeatures
 from deepbass.learn.learner import OnProgress
 from deepbass.learn.self_taught import FEWEST, SMALLEST, SelfTaught
 from deepbass.learn.strong_views import Changes, changes_for
@@ -28,7 +28,7 @@ from deepbass.learn.strong_views import Changes, changes_for
 class PoolFeatures:
     """Features of a pool's pictures by sample id, computed when they are first read, and kept as all features are."""
 
-    def __init__(self, pool: Pool, features: FeatureArray, on_progress: OnProgress) -> None:
+    def __init__(self, pool: Pool, features: ComputedFeatures, on_progress: OnProgress) -> None:
         self._pool, self._features = pool, features
         self.shape: tuple[int, ...] = features.shape[1:]
         features.on_progress = lambda done, total: on_progress("computing features", done / max(1, total))

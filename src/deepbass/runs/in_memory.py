@@ -30,6 +30,7 @@ from deepbass.data.sample_arrays import as_samples, looks_unscaled
 from deepbass.data.source import Part, Source, is_raw
 from deepbass.features.extractor import Extractor
 from deepbass.features.feature_array import FeatureArray
+from deepbass.features.joined_features import ComputedFeatures, features_of
 from deepbass.learn.choose_learner import learner_for
 from deepbass.learn.learner import LocalLearner, OnProgress
 from deepbass.learn.models import build
@@ -78,7 +79,7 @@ def look_at(
     extractor = featuriser.extractor
     assert extractor is not None
     # what is quickly computed is not kept on disk: whoever fits a table expects nothing to be written
-    computed = FeatureArray(raw, extractor, None) if made.name in _QUICK else cast(FeatureArray, made.train)
+    computed = FeatureArray(raw, extractor, None) if made.name in _QUICK else cast(ComputedFeatures, made.train)
     return _computed(computed, raw, extractor, made.notes, where)
 
 
@@ -101,7 +102,7 @@ def look_again(X: Any, seen: Seen, *, where: str = "X") -> Seen:
     if not is_raw(raw) or raw.kind != seen.extractor.kind:
         kind = raw.kind if is_raw(raw) else "array of numbers"
         raise DataError(f"{where} is of another kind ({kind}) than the model was trained on ({seen.extractor.kind}).")
-    return _computed(FeatureArray(raw, seen.extractor, None), raw, seen.extractor, (), where)
+    return _computed(features_of(raw, seen.extractor, None), raw, seen.extractor, (), where)
 
 
 def settings_for(seen: Seen, given: Mapping[str, Any]) -> Config:
@@ -176,7 +177,9 @@ def _pixels(X: Any, shape: tuple[int, ...] | None, where: str) -> Pool:
     return Pool(pictures_as_pixels(held, shape), "row")
 
 
-def _computed(features: FeatureArray, raw: RawSamples, extractor: Extractor, notes: Sequence[str], where: str) -> Seen:
+def _computed(
+    features: ComputedFeatures, raw: RawSamples, extractor: Extractor, notes: Sequence[str], where: str
+) -> Seen:
     features.compute(None)
     failed = features.failed
     if len(failed) == len(raw):

@@ -25,7 +25,7 @@ from deepbass.data.source import is_raw
 from deepbass.features.choice import PIXELS, Choice, choose
 from deepbass.features.compute import open_features
 from deepbass.features.extractor import Extractor
-from deepbass.features.feature_array import FeatureArray
+from deepbass.features.joined_features import features_of
 from deepbass.label.item_pool import find_samples, load_pool
 from deepbass.label.settings import Columns
 
@@ -135,7 +135,7 @@ class FeatureSupply:
 
     def _compute(self) -> None:
         try:
-            features = FeatureArray(self._samples, self._features.extractor, self._features.folder)
+            features = features_of(self._samples, self._features.extractor, self._features.folder)
             for chunk in self._chunks(_CHUNK * features.side_by_side):
                 features.compute(chunk)
                 with self._news:
