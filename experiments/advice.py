@@ -30,7 +30,7 @@ POOL, JUDGED_BY, LABELS = 4_000, 2_000, 100
 WAYS: dict[str, dict[str, Any]] = {
     "pixels": {"features": "pixels", "advice": "none", "iterations": 20},
     "advised": {"features": "pixels", "iterations": 20},
-    "features": {"features": "imagenet"},
+    "features": {"features": "imagenet-depths"},
 }
 
 
@@ -62,7 +62,7 @@ def table(found: dict[str, Any]) -> str:
     ]
     for name, runs in found.items():
         ones = list(runs.values())
-        taken = "features" if all(one["auto"] == "imagenet" for one in ones) else "advised"
+        taken = "features" if all(one["auto"] != "pixels" for one in ones) else "advised"
         cells = []
         for way in WAYS:
             mean = f"{100 * np.mean([one[way]['accuracy'] for one in ones]):.1f}"

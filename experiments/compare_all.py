@@ -30,6 +30,7 @@ NOTHING = "None of them is finished yet.\n"
 TASKS: dict[str, list[str]] = {
     "digits": ["digits", "--labels", "50,100,300"],
     "imbalanced": [str(imbalanced.FILE), "--target", "label", "--labels", "50,100,300"],
+    "newsgroups": ["newsgroups", "--features", "sentences-words", "--labels", "100,300,1000"],  # what auto takes
     "newsgroups-sentences": ["newsgroups", "--features", "sentences", "--labels", "100,300,1000"],
     "newsgroups-words": ["newsgroups", "--features", "words", "--labels", "100,300,1000"],
     "cifar-10": ["cifar-10", "--features", "imagenet-depths", "--pool", "12000", "--labels", "50,100,300,1000"],

@@ -20,7 +20,9 @@ from deepbass.core.errors import DataError
 from deepbass.core.samples import Samples
 from deepbass.data.joined_arrays import JoinedArrays
 from deepbass.data.pool import Pool
+from deepbass.features.extractor import side_by_side
 from deepbass.features.feature_array import FeatureArray
+from deepbass.features.joined_features import JoinedFeatures
 from deepbass.files import CACHE
 
 Put = Callable[[Any], Any]  # into the object store; returns the reference
@@ -63,7 +65,15 @@ class RowsOfArrays:
     position: HandedArray
 
 
-ArrayHere = MappedArray | HandedArray | SeveralArrays | RowsOfArrays
+@dataclass(frozen=True)
+class ColumnsOfArrays:
+    """Arrays of the same rows side by side, each multiplied by its factor."""
+
+    parts: tuple[ArrayHere, ...]
+    factors: tuple[float, ...]
+
+
+ArrayHere = MappedArray | HandedArray | SeveralArrays | RowsOfArrays | ColumnsOfArrays
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,9 @@ def _describe(array: Any, put: Put) -> ArrayHere | None:
     if isinstance(array, JoinedArrays):
         parts = [_describe(part, put) for part in array.parts]
         return SeveralArrays(tuple(part for part in parts if part)) if all(parts) else None
+    if isinstance(array, JoinedFeatures):
+        parts = [_describe(part, put) for part in array.parts]
+        return ColumnsOfArrays(tuple(part for part in parts if part), array.extractor.factors)
     if isinstance(array, FeatureArray):
         arrays, which, position = array.places()
         described = tuple(_mapped(each) or HandedArray(put(each)) for each in arrays)
@@ -135,6 +148,8 @@ def _open(described: ArrayHere, get: Get) -> Any:
         case RowsOfArrays():
             arrays = [_open(array, get) for array in described.arrays]
             return ScatteredRows(arrays, get(described.which.reference), get(described.position.reference))
+        case ColumnsOfArrays():
+            return WideRows([_open(part, get) for part in described.parts], described.factors)
 
 
 def _map(described: MappedArray) -> NDArray[Any]:
@@ -174,3 +189,20 @@ class ScatteredRows:
             here = which == number
             found[here] = self._arrays[number][position[here]]
         return found
+
+
+class WideRows:
+    """Indexes like one array of float32, by rows that are made of those of several."""
+
+    dtype = np.dtype(np.float32)
+
+    def __init__(self, parts: Sequence[ScatteredRows], factors: Sequence[float]) -> None:
+        self._parts, self._factors = parts, factors
+        self.shape: tuple[int, ...] = (len(parts[0]), sum(part.shape[1] for part in parts))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Read some rows."""
+        return side_by_side([part[rows] for part in self._parts], self._factors)

@@ -72,8 +72,14 @@ class JoinedExtractor(FittedExtractor, Protocol):
     def parts(self) -> tuple[Extractor, ...]:
         """List them."""
 
-    def joined(self, parts: Sequence[Features]) -> Features:
-        """Make the features of those of the parts."""
+    @property
+    def factors(self) -> tuple[float, ...]:
+        """Tell what the features of each are multiplied by."""
+
+
+def side_by_side(parts: Sequence[Features], factors: Sequence[float]) -> Features:
+    """Put features of the same samples side by side, each kind multiplied by its factor."""
+    return np.concatenate([part * np.float32(by) for part, by in zip(parts, factors, strict=True)], axis=-1)
 
 
 class PreparingExtractor:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from deepbass.core.raw_samples import RawSamples
-from deepbass.features.extractor import Extractor, Features, JoinedExtractor, Progress
+from deepbass.features.extractor import Extractor, Features, JoinedExtractor, Progress, side_by_side
 from deepbass.features.feature_array import FeatureArray, silent
 
 
@@ -26,11 +26,11 @@ class JoinedFeatures:
         """Find in ``folder`` what was computed before; None keeps nothing on disk."""
         self.extractor, self.folder = extractor, folder
         self.on_progress: Progress = silent
-        self._parts = [FeatureArray(samples, part, folder) for part in extractor.parts]
+        self.parts = [FeatureArray(samples, part, folder) for part in extractor.parts]
         self._samples = samples
 
     def __len__(self) -> int:
-        return len(self._parts[0])
+        return len(self.parts[0])
 
     def name(self, row: int) -> str:
         """Name a sample."""
@@ -45,32 +45,32 @@ class JoinedFeatures:
     def ready(self) -> NDArray[np.bool_]:
         """Tell of every row whether it can be read."""
         ready = np.ones(len(self), dtype=np.bool_)
-        for part in self._parts:
+        for part in self.parts:
             ready &= part.ready
         return ready
 
     @property
     def failed(self) -> dict[int, str]:
         """Tell which rows have no features, and why."""
-        return {row: why for part in reversed(self._parts) for row, why in part.failed.items()}
+        return {row: why for part in reversed(self.parts) for row, why in part.failed.items()}
 
     @property
     def side_by_side(self) -> int:
         """How many batches are computed at a time."""
-        return self._parts[0].side_by_side
+        return self.parts[0].side_by_side
 
     @property
     def notes(self) -> list[str]:
         """What users should know about where the features are."""
-        return list(dict.fromkeys(note for part in self._parts for note in part.notes))
+        return list(dict.fromkeys(note for part in self.parts for note in part.notes))
 
     def __getitem__(self, rows: Any) -> Features:
         """Read features: of one row, of a slice, of an array of rows or of a mask."""
-        return self.extractor.joined([part[rows] for part in self._parts])
+        return side_by_side([part[rows] for part in self.parts], self.extractor.factors)
 
     def compute(self, rows: ArrayLike | None = None, progress: Progress | None = None) -> None:
         """Compute what is missing of these rows; None means all. The slow part tells how far it is."""
-        first, *others = self._parts
+        first, *others = self.parts
         for part in others:
             part.compute(rows)
         first.compute(rows, progress if progress is not None else self.on_progress)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deepbass.core.errors import DataError
 from deepbass.core.raw_samples import RawSamples
-from deepbass.features.extractor import Extractor, Features, PreparingExtractor, State
+from deepbass.features.extractor import Extractor, Features, PreparingExtractor, State, side_by_side
 from deepbass.features.sentences import SentenceFeatures
 from deepbass.features.tfidf import WordFeatures
 
@@ -36,6 +36,11 @@ class SentencesWords(PreparingExtractor):
     def parts(self) -> tuple[Extractor, ...]:
         """What is computed and kept for itself (`JoinedFeatures`): only the words are of this pool."""
         return (self._sentences,) if self._words is None else (self._sentences, self._words)
+
+    @property
+    def factors(self) -> tuple[float, ...]:
+        """What the numbers of each are multiplied by."""
+        return FACTORS[: len(self.parts)]
 
     @property
     def width(self) -> int:
@@ -68,11 +73,7 @@ class SentencesWords(PreparingExtractor):
         found = [self._sentences.compute_prepared([tokens for tokens, _ in prepared])]
         if self._words:
             found.append(self._words.compute_prepared([text for _, text in prepared]))
-        return self.joined(found)
-
-    def joined(self, parts: Sequence[Features]) -> Features:
-        """Put what the parts have computed side by side."""
-        return np.concatenate([part * np.float32(by) for part, by in zip(parts, FACTORS, strict=False)], axis=-1)
+        return side_by_side(found, self.factors)
 
     def state(self) -> State:
         """The language model's identity, and the words."""
