@@ -158,3 +158,22 @@ def test_centre_and_scale_make_the_mean_square_length_one() -> None:
     prepared = head.prepared(torch.from_numpy(X * 50 - 3))
     assert float(prepared.square().sum(1).mean()) == pytest.approx(1, rel=1e-4)
     assert float(prepared.mean(0).abs().max()) < 1e-5
+
+
+@pytest.mark.parametrize("at_the_end", [True, False])
+def test_known_labels_tell_whether_a_networks_end_or_what_it_saw_before_tells_more(at_the_end: bool) -> None:
+    width, end = 30, 20
+    X, y = clouds(300, width, 3, 0.0)
+    told, of_it = (slice(end), end) if at_the_end else (slice(end, width), width - end)
+    X[:, told] = clouds(300, of_it, 3, 1.0)[0]  # the same classes, for the seed is the same
+    X[:, :end] *= 3
+    pool, config = Pool(X, "train"), Config(model="linear", features="imagenet-depths", seed=0)
+    learner = HeadLearner(LinearHead(width, 3, end=end), pool, 3, config)
+    known = np.arange(90)
+    learner.train(Labels.none(300, 3).answered(Answers(known, y[known])), epochs=1, copies=1, seed=0)
+    assert bool(learner.model.scale[:end].any()) == at_the_end
+    right = learner.probabilities(pool).argmax(1) == y
+    assert right[90:].mean() > 0.9
+    again = HeadLearner(LinearHead(width, 3, end=end), pool, 3, config)
+    again.restore(learner.state())
+    np.testing.assert_array_equal(again.probabilities(pool), learner.probabilities(pool))

@@ -51,16 +51,25 @@ class LinearHead(nn.Module):
     chosen_with: Tensor
 
     def __init__(
-        self, width: int, classes: int, dropout: float = 0.33, *, by_column: bool = False, curved: bool = False
+        self,
+        width: int,
+        classes: int,
+        dropout: float = 0.33,
+        *,
+        by_column: bool = False,
+        curved: bool = False,
+        end: int = 0,
     ) -> None:
         """Make a head; with ``by_column`` every column is scaled for itself, as the numbers of a table have units.
 
         That is a first guess: known labels may show that one scale for all suits them better, and with ``curved`` that
-        straight cuts suit them less than cuts along curves, too: see `views`.
+        straight cuts suit them less than cuts along curves, too: see `views`. So they may show, where the first ``end``
+        columns are the end of a network and the others what it saw before, that the others tell more.
         """
         super().__init__()
         self.register_buffer("centre", torch.zeros(width))
-        self.register_buffer("scale", torch.ones(width) if by_column else torch.ones(()))
+        self.register_buffer("scale", torch.ones(width) if by_column or end else torch.ones(()))
+        self.by_column, self.end = by_column, end
         self.curved = curved
         if curved:
             for name, tensor in nothing_near(width)._asdict().items():
@@ -102,11 +111,11 @@ class LinearHead(nn.Module):
         spread = float(squares.sum(1).mean())
         by_length = torch.full_like(self.scale, 1.0 / math.sqrt(spread) if spread > 0 else 1.0)
         scales = [by_length]
-        if self.scale.ndim:
-            spreads = squares.mean(0)
-            told = spreads > 1e-12 * flat.square().mean(0)  # else it is always the same, but for rounding
-            by_column = torch.where(told, (spreads * max(1, int(told.sum()))).rsqrt(), torch.ones_like(spreads))
-            scales.insert(0, by_column.to(by_length))
+        if self.by_column:
+            scales.insert(0, _each_alike(flat, squares).to(by_length))
+        if self.end:
+            before_it = _each_alike(flat[:, self.end :], squares[:, self.end :])
+            scales.append(torch.cat([torch.zeros(self.end), before_it.to(by_length)]))
         self.centre.copy_(centre)
         self.views = [View(scale) for scale in scales]
         near = nearness_of(flat, centre, generator(seed, 0, "landmarks")) if self.curved else None
@@ -127,6 +136,13 @@ class LinearHead(nn.Module):
         if self.curved:
             for name, tensor in (view.near or nothing_near(len(self.centre)))._asdict().items():
                 self.get_buffer(name).copy_(tensor)
+
+
+def _each_alike(flat: Tensor, squares: Tensor) -> Tensor:
+    """Scale columns so that each counts alike, given its squares about its centre: a mean square length of 1."""
+    spreads = squares.mean(0)
+    told = spreads > 1e-12 * flat.square().mean(0)  # else it is always the same, but for rounding
+    return torch.where(told, (spreads * max(1, int(told.sum()))).rsqrt(), torch.ones_like(spreads))
 
 
 def same(view: View, other: View) -> bool:

@@ -15,6 +15,8 @@ from deepbass.core.own_model import check_named, import_function, is_code
 from deepbass.core.randomness import seed_for
 from deepbass.learn.heads import LinearHead
 
+DEPTHS, END = "imagenet-depths", 1280  # features that are seen on a network's way, and how many are its end's
+
 
 def paper_cnn(shape: tuple[int, ...], classes: int, dropout: float = 0.33) -> nn.Sequential:
     """Build the paper's convolutional network: 14,970 parameters on 28 x 28 grey images and ten classes."""
@@ -96,6 +98,8 @@ def build(config: Config, shape: tuple[int, ...], classes: int, *, named: str | 
                 return LinearHead(shape[0], classes, config.dropout, by_column=True, curved=True)
             if name == "linear" and config.features == "table":  # on scales of their own already
                 return LinearHead(shape[0], classes, config.dropout, curved=True)
+            if name == "linear" and config.features == DEPTHS:
+                return LinearHead(shape[0], classes, config.dropout, end=END)
             return BUILT_IN[name](shape, classes, config.dropout)
 
 
