@@ -30,7 +30,7 @@ POOL, JUDGED_BY, LABELS = 4_000, 2_000, 100
 WAYS: dict[str, dict[str, Any]] = {
     "pixels": {"features": "pixels", "advice": "none", "iterations": 20},
     "advised": {"features": "pixels", "iterations": 20},
-    "features": {"features": "imagenet-depths"},
+    "features": {"features": "imagenet"},
 }
 
 

@@ -19,7 +19,7 @@ from deepbass.report.canvas import BLUE, GREEN, GREY, PURPLE, RED, Drawing, blan
 ROOT = Path(__file__).parents[1]
 PAGE, IMAGES, RESULTS = ROOT / "docs" / "pseudo-labels.md", ROOT / "docs" / "images", ROOT / "results"
 MNIST_LABELS = (100, 300, 600, 1000, 3000)
-COMPARED = {"cifar-10": BLUE, "newsgroups-sentences": GREEN, "imbalanced": RED}
+COMPARED = {"cifar-10": BLUE, "newsgroups": GREEN, "imbalanced": RED}
 METHODS = {"DeepBASSClassifier": BLUE, "SelfTrainingClassifier": PURPLE, "LabelSpreading": RED}
 MINUS = "\N{MINUS SIGN}"
 _LOW, _HIGH = "mnist-full/all-data-100.00", "mnist-full/all-data-100.01"
@@ -198,7 +198,7 @@ def _draw_default() -> Drawing:
     axes = figure.add_subplot()
     axes.axhline(0, color=GREY, linewidth=1)
     for shift, (name, points) in enumerate(default_gains().items()):
-        _points(axes, points, COMPARED[name], name.removesuffix("-sentences"), factor=1 + 0.05 * (shift - 1))
+        _points(axes, points, COMPARED[name], name, factor=1 + 0.05 * (shift - 1))
     _labels_axis(axes, (50, 100, 300, 1000))
     axes.legend(frameon=False, fontsize=9)
     axes.set_title("The default: points above plain")
