@@ -106,22 +106,16 @@ def learned(
     seed: int,
 ) -> dict[str, float]:
     """Train the default's head on some labels; tell how often it is right without the pool, and with it."""
-    config = Config(features=kind, admit=WEIGHED, seed=seed)
-    pool, judge, classes = Pool(X, "train"), Pool(X_judge, "judge"), int(y.max()) + 1
-    others = np.setdiff1d(np.arange(len(X)), ids)
-    labels = Labels.none(len(X), classes).answered(Answers(ids, y[ids])).guessed(others, np.zeros_like(others))
+    judge = Pool(X_judge, "judge")
     found: dict[str, float] = {}
     for name, bar in BARS.items():
-        head = build(config, pool.shape, classes)
-        assert isinstance(head, LinearHead)
-        learner = HeadLearner(head, pool, classes, config)
         with mock.patch("deepbass.core.opinions.BAR", bar):
-            learner.train(labels, epochs=1, copies=1, seed=seed)
+            learner = taught(X, y, ids, kind, seed)
         alone, evidence = learner.predict_plain(judge), learner.evidence
         assert alone is not None
         assert evidence is not None
-        found["alone"] = _right(alone, y_judge)
-        found[name] = _right(learner.probabilities(judge), y_judge)
+        found["alone"] = right_of(alone, y_judge)
+        found[name] = right_of(learner.probabilities(judge), y_judge)
         found[f"{name}: weight"] = round(evidence.weight, 2)
         if not evidence.weight:  # a higher bar changes nothing
             left = {f"{bar}{part}": value for bar in BARS for part, value in (("", found["alone"]), (": weight", 0.0))}
@@ -129,7 +123,21 @@ def learned(
     return found
 
 
-def _right(probs: NDArray[np.floating], classes: NDArray[np.int64]) -> float:
+def taught(X: NDArray[np.float32], y: NDArray[np.int64], ids: Ids, kind: str, seed: int) -> HeadLearner:
+    """Train the default's head on some labels, with what the pool teaches as far as it is believed."""
+    config = Config(features=kind, admit=WEIGHED, seed=seed)
+    pool, classes = Pool(X, "train"), int(y.max()) + 1
+    others = np.setdiff1d(np.arange(len(X)), ids)
+    labels = Labels.none(len(X), classes).answered(Answers(ids, y[ids])).guessed(others, np.zeros_like(others))
+    head = build(config, pool.shape, classes)
+    assert isinstance(head, LinearHead)
+    learner = HeadLearner(head, pool, classes, config)
+    learner.train(labels, epochs=1, copies=1, seed=seed)
+    return learner
+
+
+def right_of(probs: NDArray[np.floating], classes: NDArray[np.int64]) -> float:
+    """Tell how many percent are right."""
     return round(100 * float((probs.argmax(1) == classes).mean()), 2)
 
 

@@ -24,47 +24,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 import small_pictures
-from deepbass.core.config import WEIGHED, Config
-from deepbass.core.labels import Answers, Ids, Labels
-from deepbass.core.raw_samples import Kind
+from deepbass.core.config import Config
 from deepbass.data.load import from_arrays, load
 from deepbass.data.pool import Pool
+from deepbass.data.raw_rows import Texts
 from deepbass.features import compute_features
 from deepbass.features.imagenet import WIDTH as IMAGENET
 from deepbass.features.sentences import WIDTH as SENTENCES
-from deepbass.learn.head_learner import HeadLearner
-from deepbass.learn.heads import LinearHead
-from deepbass.learn.models import build
 from deepbass.runs.featurise import Featuriser
 from fill_in import fill_in
-from many_kinds import JUDGED_BY, POOL, at_random, typical
+from many_kinds import JUDGED_BY, POOL, at_random, right_of, taught, typical
 
 RESULTS = Path(__file__).parent.parent / "results" / "more-features.json"
 LABELS = (50, 100, 300, 1_000)
 BEFORE = {"imagenet-depths": IMAGENET, "sentences-words": SENTENCES}  # numbers that were seen before come first
 Rows = tuple[NDArray[np.float32], NDArray[np.int64], str]
-Texts = tuple[list[str], list[str]]
-
-
-class _Texts:
-    """Texts as they were found."""
-
-    kind: Kind = "text"
-
-    def __init__(self, texts: list[str]) -> None:
-        self._texts = texts
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def name(self, row: int) -> str:
-        return f"text {row}"
-
-    def read(self, row: int) -> str:
-        return self._texts[row]
-
-    def key(self, row: int) -> bytes:
-        return self._texts[row].encode("utf-8", "replace")
+Labelled = tuple[list[str], list[str]]
 
 
 def in_colour(count: int, seed: int) -> small_pictures.Pictures:
@@ -75,10 +50,10 @@ def in_colour(count: int, seed: int) -> small_pictures.Pictures:
     return pictures.transpose(0, 2, 3, 1), data.truth[ids].astype(np.int64)
 
 
-def by_mood(file: str) -> Callable[[Path], Texts]:
+def by_mood(file: str) -> Callable[[Path], Labelled]:
     """Read texts that people found kind or not, without those in between."""
 
-    def read(folder: Path) -> Texts:
+    def read(folder: Path) -> Labelled:
         lines = (folder / "hutto_ICWSM_2014" / file).read_text(encoding="utf-8", errors="replace").split("\n")
         rows = [cells for line in lines if len(cells := line.split("\t")) == 3 and abs(float(cells[1])) > 0.3]
         return [text for _, _, text in rows], ["kind" if float(mood) > 0 else "not" for _, mood, _ in rows]
@@ -86,7 +61,7 @@ def by_mood(file: str) -> Callable[[Path], Texts]:
     return read
 
 
-def mail(folder: Path) -> Texts:
+def mail(folder: Path) -> Labelled:
     """Read the bodies of mail: spam, what looks like it, and other."""
     texts, classes = [], []
     for path in sorted((folder / "spam-assassin").glob("*/*.json")):
@@ -97,7 +72,7 @@ def mail(folder: Path) -> Texts:
 
 
 PICTURES = {"cifar-10": in_colour, "house numbers": small_pictures.house_numbers, **small_pictures.KINDS}
-OTHER_TEXTS: dict[str, Callable[[Path], Texts]] = {
+OTHER_TEXTS: dict[str, Callable[[Path], Labelled]] = {
     "film reviews": by_mood("movieReviewSnippets_GroundTruth.txt"),
     "tweets": by_mood("tweets_GroundTruth.txt"),
     "mail": mail,
@@ -115,11 +90,12 @@ def measured(name: str, seed: int, folder: Path | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for what, part in (("before", X[:, : BEFORE[kind]]), ("now", X)):
         for ids in at_random(part[pool], counts, seed):
-            alone = learned(part[pool], y[pool], ids, part[judge], y[judge], kind, seed)[0]
-            found.setdefault(str(len(ids)), {}).setdefault(what, {})["random, alone"] = alone
+            alone = taught(part[pool], y[pool], ids, kind, seed).predict_plain(Pool(part[judge], "judge"))
+            assert alone is not None
+            found.setdefault(str(len(ids)), {}).setdefault(what, {})["random, alone"] = right_of(alone, y[judge])
         for ids in typical(part[pool], counts, seed):
-            both = learned(part[pool], y[pool], ids, part[judge], y[judge], kind, seed)
-            found[str(len(ids))][what]["typical, pool"] = both[1]
+            both = taught(part[pool], y[pool], ids, kind, seed).probabilities(Pool(part[judge], "judge"))
+            found[str(len(ids))][what]["typical, pool"] = right_of(both, y[judge])
     print(name, seed, json.dumps(found), flush=True)
     return found
 
@@ -141,35 +117,8 @@ def seen(name: str, folder: Path | None) -> Rows:
     assert folder is not None, "say where the texts lie: --folder"
     texts, labels = OTHER_TEXTS[name](folder)
     rows = np.random.default_rng(0).permutation(len(texts))[:count]
-    features = compute_features(_Texts([texts[row] for row in rows]), None, kind).train
+    features = compute_features(Texts([texts[row] for row in rows]), None, kind).train
     return features[:], np.unique([labels[row] for row in rows], return_inverse=True)[1].astype(np.int64), kind
-
-
-def learned(
-    X: NDArray[np.float32],
-    y: NDArray[np.int64],
-    ids: Ids,
-    X_judge: NDArray[np.float32],
-    y_judge: NDArray[np.int64],
-    kind: str,
-    seed: int,
-) -> tuple[float, float]:
-    """Train the default's head on some labels; tell how often it is right without the pool, and with it."""
-    config = Config(features=kind, admit=WEIGHED, seed=seed)
-    pool, judge, classes = Pool(X, "train"), Pool(X_judge, "judge"), int(y.max()) + 1
-    others = np.setdiff1d(np.arange(len(X)), ids)
-    labels = Labels.none(len(X), classes).answered(Answers(ids, y[ids])).guessed(others, np.zeros_like(others))
-    head = build(config, pool.shape, classes)
-    assert isinstance(head, LinearHead)
-    learner = HeadLearner(head, pool, classes, config)
-    learner.train(labels, epochs=1, copies=1, seed=seed)
-    alone = learner.predict_plain(judge)
-    assert alone is not None
-    return _right(alone, y_judge), _right(learner.probabilities(judge), y_judge)
-
-
-def _right(probs: NDArray[np.floating], classes: NDArray[np.int64]) -> float:
-    return round(100 * float((probs.argmax(1) == classes).mean()), 2)
 
 
 def table(found: dict[str, Any]) -> str:
@@ -186,7 +135,7 @@ def table(found: dict[str, Any]) -> str:
                 for how in ("random, alone", "typical, pool")
                 for what in ("before", "now")
             ]
-            lines.append(f"| {name} | {count} | {' | '.join(cells)} | {len(runs)} |")
+            lines.append(f"| {name} | {int(count):,} | {' | '.join(cells)} | {len(runs)} |")
     return "\n".join(lines)
 
 

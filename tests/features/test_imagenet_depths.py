@@ -9,6 +9,7 @@ import torch
 from deepbass.features.imagenet import WIDTH, ImagenetFeatures, load_network
 from deepbass.features.imagenet_depths import BLOCKS, ImagenetDepths
 from deepbass.features.installed import network_weights
+from deepbass.learn.models import END
 from tests.features.found import pictures
 
 
@@ -22,6 +23,7 @@ def test_the_end_is_what_the_features_of_the_end_alone_are(depths: ImagenetDepth
     some = pictures(5)
     seen, seen_alone = depths.compute(some), end.compute(some)
     assert seen.shape == (5, depths.width)
+    assert end.width == WIDTH == END  # where a head takes the end to end
     np.testing.assert_array_equal(seen[:, :WIDTH], seen_alone)
     np.testing.assert_allclose(depths.verdicts(seen), end.verdicts(seen_alone), atol=1e-6)
     assert depths.identity != end.identity

@@ -56,11 +56,22 @@ class ImagenetFeatures(PreparingExtractor):
         if path is None:
             raise not_installed(self.name, "photos")
         with decoding(path, f"file of {NETWORK}'s weights", f"Install {WEIGHTS} again.", ConfigError):
-            self.network: nn.Module = _load(path)
+            self.network = self._load(path)
         self.identity = (
             f"{NETWORK} {digest_of_file(path)}, {ARCHITECTURE} {importlib.metadata.version(ARCHITECTURE)}, "
             f"{side} x {side} pixels in the picture's shape, 1"
         )
+
+    @classmethod
+    def _load(cls, path: Path) -> Penultimate:
+        """Load the network, to be asked for what its last layer sees."""
+        penultimate = cls._seen_of(load_network(path))
+        penultimate.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        return penultimate
+
+    @staticmethod
+    def _seen_of(network: nn.Module) -> Penultimate:
+        return Penultimate(network)
 
     def describe(self) -> str:
         """Say at what size a picture is seen."""
@@ -94,7 +105,7 @@ class ImagenetFeatures(PreparingExtractor):
     def verdicts(self, features: Features) -> NDArray[np.float32]:
         """Tell what the network takes pictures for, given their features: probabilities of its own 1,000 classes."""
         with torch.inference_mode():
-            found: NDArray[np.float32] = torch.softmax(self.network.judge(torch.from_numpy(features)), 1).numpy()  # type: ignore[operator]
+            found: NDArray[np.float32] = torch.softmax(self.network.judge(torch.from_numpy(features)), 1).numpy()
         return found
 
     def state(self) -> State:
@@ -130,13 +141,6 @@ def load_network(path: Path) -> nn.Module:
     return loaded
 
 
-def _load(path: Path) -> _Penultimate:
-    """Load the network, to be asked for what its last layer sees."""
-    penultimate = _Penultimate(load_network(path))
-    penultimate.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return penultimate
-
-
 def _fuse(module: nn.Module, pairs: Sequence[tuple[str, str]]) -> None:
     for convolution, norm in pairs:
         if hasattr(module, convolution):
@@ -159,7 +163,7 @@ def _plain(convolution: nn.Conv2d) -> nn.Module:
     return plain if len(set(padding)) == 1 else nn.Sequential(nn.ZeroPad2d(padding), plain)
 
 
-class _Penultimate(nn.Module):
+class Penultimate(nn.Module):
     """What the last layer would see: the mean over all places."""
 
     def __init__(self, network: nn.Module) -> None:

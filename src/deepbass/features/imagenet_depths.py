@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn.functional import relu6
 
-from deepbass.features.imagenet import WIDTH, ImagenetFeatures
+from deepbass.features.imagenet import WIDTH, ImagenetFeatures, Penultimate
 
 # blocks of the network that are seen beside its end, with channels, and how long what they say is in photographs:
 # the root mean square distance from the centre, on CIFAR-10's training part
@@ -31,8 +31,11 @@ class ImagenetDepths(ImagenetFeatures):
     def __init__(self, side: int) -> None:
         """Load the network, for pictures of about ``side`` x ``side`` pixels."""
         super().__init__(side)
-        self.network = _Depths(self.network)
         self.identity += f", blocks {', '.join(map(str, BLOCKS))} with a third"
+
+    @staticmethod
+    def _seen_of(network: nn.Module) -> Penultimate:
+        return _Depths(network)
 
     def describe(self) -> str:
         """Say at what size a picture is seen."""
@@ -42,29 +45,25 @@ class ImagenetDepths(ImagenetFeatures):
         )
 
 
-class _Depths(nn.Module):
+class _Depths(Penultimate):
     """Means over all places, of the network's end and of some blocks."""
 
-    def __init__(self, end: nn.Module) -> None:
-        super().__init__()
-        network: nn.Module = end.network  # type: ignore[assignment]
-        self.stem, self.top = network._conv_stem, network._conv_head
-        self.last = network._fc
-        self.blocks = nn.ModuleList(network._blocks)  # type: ignore[arg-type]
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__(network)
         part = math.sqrt(_SHARE / (1 - _SHARE) / len(BLOCKS)) * _LENGTH
         self.factors = {number: part / length for number, (_, length) in BLOCKS.items()}
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
         """Compute the features of pictures, N x 3 x H x W: the end's come first."""
-        seen, on_the_way = relu6(self.stem(pictures)), []  # type: ignore[operator]
-        for number, block in enumerate(self.blocks):
+        network, on_the_way = self.network, []
+        seen = relu6(network._conv_stem(pictures))  # type: ignore[operator]
+        for number, block in enumerate(network._blocks):  # type: ignore[arg-type]
             seen = block(seen)
             if number in BLOCKS:
                 on_the_way.append(seen.mean((2, 3)) * self.factors[number])
-        end = relu6(self.top(seen)).mean((2, 3))  # type: ignore[operator]
+        end = relu6(network._conv_head(seen)).mean((2, 3))  # type: ignore[operator]
         return torch.cat([end, *on_the_way], 1)
 
     def judge(self, features: torch.Tensor) -> torch.Tensor:
         """Compute what the last layer makes of features: logits of its own classes."""
-        logits: torch.Tensor = self.last(features[:, :WIDTH])  # type: ignore[operator]
-        return logits
+        return super().judge(features[:, :WIDTH])
